@@ -10,6 +10,8 @@ import typer
 
 from penstock.cli.kafka.command_config import CommandConfig, security_properties
 from penstock.cli.log_flag import configure_logs_by_flag
+from penstock.cli.port_settings import PORT, load_port_settings
+from penstock.cli.settings_flags import SettingsFlags, takes_settings
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 Type = Annotated[
@@ -52,7 +54,9 @@ LogLevel = Annotated[
 ]
 
 
+@takes_settings(PORT)
 def edge(
+    flags: SettingsFlags,
     consumer_type: Type = "price",
     topic: Topic = "price-topic",
     group: Group = "price-group",
@@ -69,13 +73,17 @@ def edge(
 
     Messages arrive over the push protocol and are acknowledged when they are on disk. Stored messages are served even
     while the broker is away.
+
+    --command-config has the login at the broker; --config and --set give the port of the REST API TLS, logins and
+    rules, as those of a node's HTTP port (docs/security.md).
     """
     from penstock.client.security.properties import ClientSecurity, SecurityProblem
     from penstock.edge.settings import EdgeSettings
     from penstock.model.text.http_url import check_no_credentials
-    from penstock.node.errors import StartError
+    from penstock.node.errors import SettingsError, StartError
 
     configure_logs_by_flag(log_level)
+    protection = load_port_settings(flags)
     try:
         check_no_credentials(f"//{broker_host}")
     except ValueError as error:
@@ -102,7 +110,9 @@ def edge(
     from penstock.node.edge_server import serve_edge
 
     try:
-        code = serve_edge(settings)
+        code = serve_edge(settings, protection)
+    except SettingsError as error:
+        raise CommandError(str(error).replace("\n", "\npenstock: "), ExitCode.USAGE) from error
     except StartError as error:
         raise CommandError(str(error)) from error
     sys.stderr.flush()

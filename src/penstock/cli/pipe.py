@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.cli.kafka.command_config import CommandConfig
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption
 from penstock.cli.processes.node_http import DEFAULT_URL, NodeUrl, ask_node
 from penstock.cli.terminal.output import Output, note, print_json, print_table
@@ -18,9 +19,11 @@ Topic = Annotated[
 
 
 @app.command()
-def status(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
+def status(
+    output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL, command_config: CommandConfig = None
+) -> None:
     """Show the parent, the health of the pipe, and every mirror."""
-    answer = ask_node(url, "/pipe/status")
+    answer = ask_node(url, "/pipe/status", command_config)
     if output is Output.JSON:
         print_json(answer)
         return
@@ -33,9 +36,14 @@ def status(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> N
 
 
 @app.command()
-def reset(topic: Topic = None, output: ChangeOutput = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
+def reset(
+    topic: Topic = None,
+    output: ChangeOutput = Output.TABLE,
+    url: NodeUrl = DEFAULT_URL,
+    command_config: CommandConfig = None,
+) -> None:
     """Delete a mirror, or all that have diverged, and copy it again from the start of the parent's log."""
-    answer = ask_node(url, "/pipe/reset", method="POST", **({} if topic is None else {"topic": topic}))
+    answer = ask_node(url, "/pipe/reset", command_config, method="POST", **({} if topic is None else {"topic": topic}))
     if output is Output.JSON:
         print_json(answer)
     elif answer["reset"]:

@@ -88,15 +88,18 @@ class SettingsFlags:
     def options(self) -> list[str]:
         return [_option(name) for name in self._values]
 
-    def load(self, more: Mapping[str, str] | None = None) -> Loaded:
-        """Load all settings, with `more` from the command itself. Mistakes end the command, each on its own line."""
+    def load(self, more: Mapping[str, str] | None = None, *, environ: Mapping[str, str] | None = None) -> Loaded:
+        """Load all settings, with `more` from the command itself. Mistakes end the command, each on its own line.
+
+        `environ` is the environment, that of the process if it is not given.
+        """
         from penstock.config.given_value import GivenValue
         from penstock.config.loading import ConfigError, load
         from penstock.observability.logs import logger_name
 
         flags = [*self._given(), *(GivenValue(key, value, "command line") for key, value in (more or {}).items())]
         try:
-            loaded = load(self._values.get("config"), flags=flags)
+            loaded = load(self._values.get("config"), environ, flags)
             for module in loaded.settings.logging.modules:
                 logger_name(module)
         except ConfigError as error:

@@ -19,7 +19,14 @@ from penstock.config.settings import keys
 PREFIX = "PENSTOCK_"
 # Read by the loader, by the client commands, by this project's tests and by `runtime.pauses`.
 NOT_SETTINGS = frozenset(
-    {"PENSTOCK_CONFIG", "PENSTOCK_BOOTSTRAP_SERVER", "PENSTOCK_KAFKA_JARS", "PENSTOCK_PAUSE_AT", "PENSTOCK_URL"}
+    {
+        "PENSTOCK_CONFIG",
+        "PENSTOCK_BOOTSTRAP_SERVER",
+        "PENSTOCK_COMMAND_CONFIG",
+        "PENSTOCK_KAFKA_JARS",
+        "PENSTOCK_PAUSE_AT",
+        "PENSTOCK_URL",
+    }
 )
 TEST_PREFIX = "PENSTOCK_TEST_"
 # Variables that Kubernetes sets in every container for a service whose name begins with penstock.

@@ -17,12 +17,14 @@ def explanations() -> dict[str, str]:
     explained: dict[str, str] = {}
     for section, field in Settings.model_fields.items():
         branch: type[Section] = type(field.default)
-        texts = _texts(branch)
+        texts: dict[str, str] = {}
+        for kind in branch.__mro__[: branch.__mro__.index(Section)]:
+            texts = _texts(kind) | texts
         explained |= {f"{section}.{name}": texts.get(name, "") for name in branch.model_fields}
     return explained
 
 
-def _texts(section: type[Section]) -> dict[str, str]:
+def _texts(section: type) -> dict[str, str]:
     """The string that follows an annotated assignment."""
     (tree,) = ast.parse(inspect.getsource(section)).body
     assert isinstance(tree, ast.ClassDef)

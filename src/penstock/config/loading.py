@@ -28,7 +28,7 @@ from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import Ignored, resolved
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
 from penstock.config.settings.secret import ENVIRON, HIDDEN, is_reference
-from penstock.config.shown_value import secret_keys, shown
+from penstock.config.shown_value import secret_keys, shown, tells_secret
 from penstock.config.topic_configs import TOPIC_CONFIGS
 
 
@@ -145,12 +145,22 @@ def _visible_secrets(
     """One sentence for each secret that is written where others can read it."""
     for key in sorted(secret_keys() & origins.keys()):
         section, _, name = key.partition(".")
-        if is_reference(tree[section][name]):
+        if not _is_written_out(key, tree[section][name]):
             continue
         if origins[key].startswith("command line"):
             yield f"{key} is on the command line, which every user of this machine can read; use file:PATH or env:NAME"
         elif config_file is not None and origins[key].startswith(str(config_file)) and _is_shared(config_file):
             yield f"{key} is in {config_file}, which other users can read; run: chmod 600 {config_file}"
+
+
+def _is_written_out(key: str, value: object) -> bool:
+    """Whether a secret itself is given, or one in a mapping, and not the name of a file or variable."""
+    if isinstance(value, Mapping):
+        # Names in a mapping of Kafka's tell which are secrets; those of options of other packages need not.
+        return any(
+            (key not in MAPPINGS or tells_secret(str(name))) and not is_reference(each) for name, each in value.items()
+        )
+    return not is_reference(value)
 
 
 def _is_shared(path: Path) -> bool:
@@ -209,7 +219,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
         name = ".".join(location)
         reason = finding["msg"].removeprefix("Value error, ").replace("Input should be", "should be")
         if len(location) < 2:  # about several settings, which the reason names
-            sentences.append(reason)
+            sentences.append(": ".join((*location, reason)))
         else:
             origin = origins.get(key, "settings")
             value = shown(key, finding["input"])

@@ -23,14 +23,19 @@ def check_secret_file(path: Path) -> None:
         raise _unreadable(path, error) from error
 
 
-def read_secret_file(path: Path) -> str:
-    """The text of a file, without the line break at its end."""
+def read_private_bytes(path: Path, bytes_max: int) -> bytes:
+    """The content of a file that nobody else can read, or one byte more than the most."""
     try:
         with path.open("rb") as file:
             _check(path, os.fstat(file.fileno()))  # of the file that is read, not of one that took its place
-            content = file.read(SECRET_BYTES_MAX + 1)
+            return file.read(bytes_max + 1)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def read_secret_file(path: Path) -> str:
+    """The text of a file, without the line break at its end."""
+    content = read_private_bytes(path, SECRET_BYTES_MAX)
     if len(content) > SECRET_BYTES_MAX:
         raise SecretFileError(f"{path} has more than {SECRET_BYTES_MAX} bytes; it should hold the secret alone")
     try:

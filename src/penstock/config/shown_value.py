@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from penstock.config.settings import Secret, Settings, keys
+from penstock.config.settings import MAPPINGS, Secret, Settings, keys
 from penstock.config.settings.secret import HIDDEN, is_reference
 from penstock.model.text.http_url import has_credentials
 
 # For names of other systems, which are not settings here, or not yet; of our own the type tells.
-_TELLING = re.compile(r"password|passphrase|secret|token|credential|jaas", re.IGNORECASE)
+_TELLING = re.compile(r"password|passphrase|secret|token|credential|jaas|keystore\.key|key\.pem", re.IGNORECASE)
 
 
 @cache
@@ -31,7 +31,14 @@ def _own_keys() -> frozenset[str]:
 
 def is_secret(key: str) -> bool:
     """Whether the value under a name, ours or another system's, must not be shown."""
-    return key in secret_keys() or (key not in _own_keys() and _TELLING.search(key) is not None)
+    if key in _own_keys():
+        return key in secret_keys()
+    return any(key.startswith(f"{name}.") for name in MAPPINGS & secret_keys()) or tells_secret(key)
+
+
+def tells_secret(name: str) -> bool:
+    """Whether a name of another system sounds like that of a secret."""
+    return _TELLING.search(name) is not None
 
 
 def shown(key: str, value: object) -> object:

@@ -1,5 +1,8 @@
 """Consumers in the process of a broker: a thread with a loop of its own, which reaches the broker over its wire.
 
+The wire is a pair of sockets within the process: whatever a port asks its clients for, these consumers act as the
+principal that the broker's settings name, because whoever may write the settings may do everything here anyway.
+
 So a handler that blocks does not hold up the broker, and messages reach every handler in the same way. A handler that
 computes for long still takes the interpreter from the broker: it should run in a process of its own.
 """
@@ -8,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.client.push.errors import BrokerClientError
 from penstock.consumers.definition import Definition
@@ -19,6 +23,7 @@ from penstock.consumers.runner import STOP_TIMEOUT_S, Runner, run
 logger = logging.getLogger(__name__)
 
 PAUSE_S = 1.0
+INSIDE = "the broker of this process"
 
 
 class HostedConsumers:
@@ -27,10 +32,11 @@ class HostedConsumers:
     A topic that does not exist yet must not keep a broker from serving.
     """
 
-    def __init__(self, definitions: Sequence[Definition], *, host: str, port: int) -> None:
+    def __init__(self, definitions: Sequence[Definition], dial: Callable[[], socket.socket]) -> None:
+        """`dial` makes a connection to the broker; it is called by the thread of the consumers."""
         self.metrics = ConsumerMetrics()
         self._definitions = definitions
-        self._address = host, port
+        self._dial = dial
         self._thread = threading.Thread(target=self._run, name="consumers", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked_to_stop: asyncio.Event | None = None
@@ -60,10 +66,8 @@ class HostedConsumers:
         await asyncio.gather(*(self._keep(definition, asked_to_stop) for definition in self._definitions))
 
     async def _keep(self, definition: Definition, asked_to_stop: asyncio.Event) -> None:
-        host, port = self._address
-        probe_metrics = self.metrics
         while not asked_to_stop.is_set():
-            runner = Runner([definition], host=host, port=port, metrics=probe_metrics)
+            runner = Runner([definition], host=INSIDE, port=0, metrics=self.metrics, dial=self._dial)
             try:
                 await run(runner, asked_to_stop)
             except BrokerClientError as error:

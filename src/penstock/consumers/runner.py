@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Callable, Mapping, Sequence
 
 from penstock.client.push.async_client import AsyncBrokerClient
 from penstock.client.push.errors import BrokerClientError
@@ -30,9 +31,12 @@ class Runner:
         client_id: str | None = None,
         stop_timeout_s: float = STOP_TIMEOUT_S,
         security: Mapping[str, str] | None = None,
+        dial: Callable[[], socket.socket] | None = None,
     ) -> None:
-        """`security` has properties of the client under Kafka's names, such as sasl.username."""
-        self._client = AsyncBrokerClient(host, port, client_id, security=security)
+        """`security` has properties of the client under Kafka's names, such as sasl.username. `dial` makes a connection
+        where that is not done by the address.
+        """
+        self._client = AsyncBrokerClient(host, port, client_id, security=security, dial=dial)
         self._stop_timeout_s = stop_timeout_s
         self._failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         self._workers = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Protocol
 
 from penstock.consumers.metrics import ConsumerMetrics
 from penstock.edge.errors import EdgeError
@@ -18,7 +19,7 @@ from penstock.edge.metrics import EdgeMetrics
 from penstock.edge.reading import Reader
 from penstock.edge.settings import EdgeSettings
 from penstock.edge.store import Store
-from penstock.observability.metrics import BrokerMetrics
+from penstock.observability.metrics import BrokerMetrics, Probe
 
 logger = logging.getLogger(__name__)
 
@@ -26,17 +27,26 @@ KEYS_MAX, RESTORED_BYTES_MAX = 100_000, 64 << 20
 """Limits of the last messages that a handler gets when it starts."""
 
 
+class Port(Probe, Protocol):
+    """The port at which the application is served."""
+
+    def problems(self) -> list[str]: ...
+
+
 class Application:
     """Implements `api.EdgeService`."""
 
-    def __init__(self, settings: EdgeSettings, store: Store, handler: Handler, shared: BrokerMetrics) -> None:
+    def __init__(
+        self, settings: EdgeSettings, store: Store, handler: Handler, shared: BrokerMetrics, port: Port
+    ) -> None:
         self.settings = settings
         self.store = store
         self._handler = handler
         self._shared = shared
         handlers = ConsumerMetrics()
         self._feed = Feed(settings, store, handler, handlers, self._restore)
-        self._metrics = EdgeMetrics(settings.type, store, self._feed, shared, handlers)
+        self._port = port
+        self._metrics = EdgeMetrics(settings.type, store, self._feed, shared, handlers, port)
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -79,6 +89,7 @@ class Application:
     def health(self) -> HealthBody:
         active = self.store.active
         problems = [problem for problem in (self._feed.problem(), active.problem) if problem is not None]
+        problems += self._port.problems()
         if self._running is not None and self._running.done() and not problems:
             problems.append("the feed has ended; start the application again")
         is_ready = active.is_indexed

@@ -11,16 +11,25 @@ from prometheus_client.registry import Collector
 from penstock.consumers.metrics import ConsumerMetrics
 from penstock.edge.feed import Feed
 from penstock.edge.store import Store
-from penstock.observability.metrics import BrokerMetrics
+from penstock.observability.metrics import BrokerMetrics, Probe
 
 
 class EdgeMetrics(Collector):
-    def __init__(self, consumer_type: str, store: Store, feed: Feed, shared: BrokerMetrics, handlers: ConsumerMetrics):
+    def __init__(
+        self,
+        consumer_type: str,
+        store: Store,
+        feed: Feed,
+        shared: BrokerMetrics,
+        handlers: ConsumerMetrics,
+        port: Probe,
+    ) -> None:
         self._type = consumer_type
         self._store = store
         self._feed = feed
         self._shared = shared
         self._handlers = handlers
+        self._port = port
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
 
@@ -31,7 +40,7 @@ class EdgeMetrics(Collector):
         yield from self._counters()
         yield from self._gauges()
         yield from self._handlers.families()
-        for probe in (self._shared.storage, self._shared.loop_lag, self._shared.process):
+        for probe in (self._shared.storage, self._shared.loop_lag, self._shared.process, self._port):
             yield from probe.families()
 
     def _counters(self) -> Iterator[Metric]:

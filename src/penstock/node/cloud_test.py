@@ -21,12 +21,21 @@ from penstock.client.cluster import Cluster
 from penstock.client.idempotent import IdempotentProducer
 from penstock.client.offsets import bounds
 from penstock.client.topics import ensure_topic
-from penstock.config.settings import HttpSettings, KafkaSettings, NodeSettings, PushSettings, RegistrySettings, Settings
+from penstock.config.settings import (
+    HttpSettings,
+    KafkaSettings,
+    NodeSettings,
+    PushSettings,
+    RegistrySettings,
+    SecuritySettings,
+    Settings,
+)
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.role import Role
 from penstock.model.topic_partition import TopicPartition
 from penstock.net.endpoint import is_every_address
 from penstock.node.admission import with_descriptors
+from penstock.node.errors import SettingsError
 from penstock.node.node import Node
 from penstock.node.registry_server import RegistryOptions, open_registry
 from penstock.node.signals import asked_to_stop
@@ -73,11 +82,15 @@ async def _serve(options: RegistryOptions, advertised_url: str | None) -> int:
 
 def root_settings(options: RegistryOptions, advertised_url: str | None) -> Settings:
     """A node that leaves the ports of the broker under test alone, and finds its registry on its own HTTP port."""
+    given = options.settings
+    if given.security.protocol != "PLAINTEXT" or given.acl.enabled:
+        raise SettingsError("the cloud test server is a trial, without TLS, logins and rules; leave out --cloud-test")
     return Settings(
         node=NodeSettings(name=NODE_ID, data_dir=options.data_dir / "root"),
         kafka=KafkaSettings(port=0),
         push=PushSettings(enabled=False),
         http=HttpSettings(host=options.host, port=options.port, allowed_hosts=options.allowed_hosts),
+        security=SecuritySettings(insecure=given.security.insecure),
         registry=RegistrySettings(url=own_url(options), role=Role.ROOT, advertised_url=advertised_url),
     )
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.broker.push.server import PushDoor
 from penstock.config.settings import Settings
 from penstock.node.errors import StartError
 from penstock.observability.metrics import BrokerMetrics
+from penstock.security.principal import Principal
 
 if TYPE_CHECKING:
     from penstock.consumers.definition import Definition
     from penstock.consumers.hosted import HostedConsumers
-
-_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 async def find_consumers(settings: Settings) -> list[Definition]:
@@ -33,13 +34,27 @@ async def find_consumers(settings: Settings) -> list[Definition]:
 
 
 async def start_consumers(
-    definitions: Sequence[Definition], settings: Settings, port: int, metrics: BrokerMetrics
+    definitions: Sequence[Definition], settings: Settings, push: PushDoor, metrics: BrokerMetrics
 ) -> HostedConsumers:
-    """Start the consumers, which connect to the port that clients use."""
+    """Start the consumers, which act as the principal of the settings."""
     from penstock.consumers.hosted import HostedConsumers
 
-    host = _EVERY_ADDRESS.get(settings.kafka.host, settings.kafka.host)
-    hosted = HostedConsumers(definitions, host=host, port=port)
+    hosted = HostedConsumers(definitions, _dialler(push, settings.consumers.principal))
     metrics.add_probe(hosted.metrics)
     await asyncio.to_thread(hosted.start)
     return hosted
+
+
+def _dialler(push: PushDoor, principal: str) -> Callable[[], socket.socket]:
+    """Makes pairs of sockets and gives one end to the push door, on the loop that is running now."""
+    loop = asyncio.get_running_loop()
+    kind, _, name = principal.partition(":")
+
+    def dial() -> socket.socket:
+        ours, theirs = socket.socketpair()
+        for each in (ours, theirs):
+            each.setblocking(False)
+        loop.call_soon_threadsafe(push.take_inside, theirs, Principal(kind, name))
+        return ours
+
+    return dial

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
+from penstock.config.settings import Settings
 from penstock.consumers.errors import ConsumerError
 from penstock.edge.application import Application
 from penstock.edge.handlers import find_handler
 from penstock.edge.settings import EdgeSettings
 from penstock.edge.store import Store
-from penstock.net.http.allowed_hosts import AllowedHosts
-from penstock.net.http.port import HttpPort
-from penstock.node.admission import lone_http_door
 from penstock.node.errors import StartError
+from penstock.node.security.lone_port import PortAddress, open_lone_port
 from penstock.node.signals import asked_to_stop
-from penstock.node.web_server import WebServer, bind
+from penstock.node.web_server import WebServer
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.files import CALLS
-from penstock.security.access import Access
 from penstock.storage.data_directory import DataDirectoryError
 
 if TYPE_CHECKING:
@@ -34,34 +32,36 @@ SWITCH_SECONDS = 0.001
 """How long a thread that makes a page may compute while the event loop waits for the interpreter."""
 
 
-def serve_edge(settings: EdgeSettings) -> int:
-    """Serve until a signal; returns the exit code, 0 after SIGTERM or SIGINT. StartError when it cannot start."""
+def serve_edge(settings: EdgeSettings, protection: Settings | None = None) -> int:
+    """Serve until a signal; returns the exit code, 0 after SIGTERM or SIGINT. StartError when it cannot start.
+
+    `protection` is what protects the port.
+    """
     sys.setswitchinterval(SWITCH_SECONDS)
-    return uvloop.run(_serve(settings))
+    return uvloop.run(_serve(settings, protection or Settings()))
 
 
-async def _serve(settings: EdgeSettings) -> int:
+async def _serve(settings: EdgeSettings, protection: Settings) -> int:
     stop = asked_to_stop()
     async with AsyncExitStack() as stack:
-        listening = bind(settings.host, settings.port, flag="--port")
-        stack.callback(listening.close)
+        port = await open_lone_port(
+            stack, protection, PortAddress(settings.host, settings.port, settings.allowed_hosts)
+        )
         metrics = BrokerMetrics({}, settings.data_dir, CALLS)
         try:
             handler = find_handler(settings.type, settings.topic, settings.group)
             store = Store.open(settings.data_dir, settings.topic, observer=metrics)
         except (ConsumerError, DataDirectoryError) as error:
             raise StartError(str(error)) from error
-        application = Application(settings, store, handler, metrics)
+        application = Application(settings, store, handler, metrics, port)
         stack.push_async_callback(application.stop)
 
         def build() -> FastAPI:
             from penstock.edge.http.api import edge_app
 
-            return edge_app(store, application, Access())
+            return edge_app(store, application, port.access, port.login)
 
-        hosts = AllowedHosts.of(settings.host, *settings.allowed_hosts, setting="--allowed-host")
-        port = HttpPort(listening=listening, admission=await lone_http_door(stack), hosts=hosts)
-        server = WebServer(port, build)
+        server = WebServer(port.http, build)
         stack.push_async_callback(server.stop)
         await application.start()
         await server.start()

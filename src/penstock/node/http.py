@@ -125,17 +125,21 @@ class HttpServer:
 
 
 def http_port(settings: Settings, listening: Listening, admission: Door, login: RequestLogin | None = None) -> HttpPort:
-    http = settings.http
     return HttpPort(
         listening=listening,
         admission=admission,
-        hosts=AllowedHosts.of(*http.allowed_hosts, *_own_names(settings)),
-        times=HttpTimes(
-            header_s=http.header_timeout_ms / 1000,
-            idle_s=http.idle_timeout_ms / 1000,
-            stall_s=http.stall_timeout_ms / 1000,
-        ),
+        hosts=AllowedHosts.of(*settings.http.allowed_hosts, *_own_names(settings)),
+        times=http_times(settings),
         login=login,
+    )
+
+
+def http_times(settings: Settings) -> HttpTimes:
+    http = settings.http
+    return HttpTimes(
+        header_s=http.header_timeout_ms / 1000,
+        idle_s=http.idle_timeout_ms / 1000,
+        stall_s=http.stall_timeout_ms / 1000,
     )
 
 

@@ -30,6 +30,7 @@ from penstock.net.tls.server import Listening, address_of
 from penstock.node.admission import build_doors, connect_admission_probes, watched
 from penstock.node.broker import build_broker
 from penstock.node.consumers import find_consumers, start_consumers
+from penstock.node.errors import SettingsError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer, http_port
 from penstock.node.kafka_door import KafkaDoor, TakenPort, open_kafka_door, take_kafka_port
@@ -189,7 +190,8 @@ class Node:
         preloader.start()
         self._closing.callback(preloader.stop)
         if consumers:
-            hosted = await start_consumers(consumers, self.settings, self.kafka_port, self.metrics)
+            assert push is not None, "consumers need the push door"
+            hosted = await start_consumers(consumers, self.settings, push, self.metrics)
             self._closing.push_async_callback(hosted.stop)
 
     def _follow_policy_file(self) -> None:
@@ -204,6 +206,8 @@ class Node:
         settings = self.settings
         push_socket: Listening | None = None
         http_socket: Listening | None = None
+        if settings.security.users_file is not None:
+            raise SettingsError("security.users_file is for a registry or an edge; a node has its users in meta.db")
         plans = self._plans = plan_doors(settings)
         check_acl_settings(settings.acl)
         for problem in check_exposure(plans, settings):
@@ -276,8 +280,8 @@ class Node:
             return
         from penstock.node.topology import connect_topology, topology_client
 
-        http_port = None if http_socket is None else address_of(http_socket).port
-        self.topology = topology_client(self.settings, http_port)
+        port = 0 if http_socket is None else address_of(http_socket).port
+        self.topology = topology_client(self.settings, self._plans.http, port)
         connect_topology(self.topology, self.metrics, self.health)
 
     def _push_door(self, broker: Broker, storage: Storage, outbox: Outbox) -> PushDoor | None:
@@ -295,7 +299,8 @@ class Node:
         if http_socket is None or plan is None:
             return None
         sessions = web_sessions(plan.security, self.settings.http)
-        login = request_login(plan.security, logins, sessions, broker.controller, broker.clock.now_ms)
+        users, tokens = broker.controller.users.table, broker.controller.tokens.table
+        login = request_login(plan.security, logins, sessions, users, tokens, broker.clock.now_ms)
         http = HttpServer(
             http_port(self.settings, http_socket, self._doors.http, login),
             access=broker.access,

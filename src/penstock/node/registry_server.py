@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvloop
 
-from penstock.net.http.allowed_hosts import AllowedHosts
-from penstock.net.http.port import HttpPort
-from penstock.node.admission import lone_http_door
+from penstock.config.settings import Settings
 from penstock.node.errors import StartError
+from penstock.node.security.lone_port import PortAddress, open_lone_port
 from penstock.node.signals import asked_to_stop
-from penstock.node.web_server import WebServer, bind
+from penstock.node.web_server import WebServer
 from penstock.runtime.clock import SystemClock
-from penstock.security.access import Access
 from penstock.storage.data_directory import DataDirectoryError
 from penstock.topology.registry.service import RegistryService
 from penstock.topology.registry.store import RegistryStore
@@ -36,6 +34,12 @@ class RegistryOptions:
     missed_polls: int
     nodes_max: int
     allowed_hosts: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+    """What protects the port."""
+
+    @property
+    def address(self) -> PortAddress:
+        return PortAddress(self.host, self.port, self.allowed_hosts)
 
 
 def serve_registry(options: RegistryOptions) -> int:
@@ -46,18 +50,15 @@ def serve_registry(options: RegistryOptions) -> int:
 async def _serve(options: RegistryOptions) -> int:
     stop = asked_to_stop()
     async with AsyncExitStack() as stack:
-        listening = bind(options.host, options.port, "--port", "--host")
-        stack.callback(listening.close)
+        port = await open_lone_port(stack, options.settings, options.address)
         service = await open_registry(stack, options)
 
         def application() -> Starlette:
             from penstock.topology.registry.site import registry_site
 
-            return registry_site(service, Access())
+            return registry_site(service, port.access, port.login, warnings=port.problems, probes=[port])
 
-        hosts = AllowedHosts.of(options.host, *options.allowed_hosts, setting="--allowed-host")
-        port = HttpPort(listening=listening, admission=await lone_http_door(stack), hosts=hosts)
-        server = WebServer(port, application)
+        server = WebServer(port.http, application)
         stack.push_async_callback(server.stop)
         await server.start()
         logger.info("ready", extra={"registry": server.port, "nodes": len(service.hierarchy.members)})

@@ -124,9 +124,11 @@ def bind(host: str, port: int, flag: str = "--http-port", host_setting: str = "h
         return bound_socket(host, port, BACKLOG)
 
 
-def bind_encrypted(plan: DoorPlan, certificates: Certificates) -> TlsServer:
+def bind_encrypted(
+    plan: DoorPlan, certificates: Certificates, flag: str = "--http-port", host_setting: str = "http.host"
+) -> TlsServer:
     """The same for a door with TLS."""
-    with _told_to_users(plan.host, plan.port, "--http-port", "http.host"):
+    with _told_to_users(plan.host, plan.port, flag, host_setting):
         options = ServerOptions(host=plan.host, port=plan.port, backlog=BACKLOG)
         return TlsServer(options, certificates, handshake_seconds=plan.handshake_ms_max / 1000)
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import logging
 import random
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pydantic import ValidationError
 
 from penstock.topology.cache import Remembered, TopologyCache
+from penstock.topology.http_identity import HttpIdentity, IdentityProblem, detail_of
 from penstock.topology.model import Change, Topology
 from penstock.topology.registry.bodies import RegistrationBody, TopologyBody
 from penstock.topology.registry_poller import Register, RegistryPoller, RegistryState
@@ -34,13 +34,17 @@ ANSWER_BYTES_MAX = 256 * 1024
 
 
 class TopologyClient:
-    """A `TopologySource`. `registration` describes the node; its instance id is filled in here."""
+    """A `TopologySource`. `registration` describes the node; its instance id is filled in here.
 
-    def __init__(self, url: str, registration: RegistrationBody, cache: TopologyCache) -> None:
+    `identity` is how the node shows itself to the registry.
+    """
+
+    def __init__(self, url: str, registration: RegistrationBody, cache: TopologyCache, identity: HttpIdentity) -> None:
         remembered = cache.load(registration.node_id)
         self.url = url
         self._registration = registration.model_copy(update={"instance_id": remembered.instance_id})
         self._cache = cache
+        self._identity = identity
         self._instance_id = remembered.instance_id
         self._is_kept = remembered.topology is not None
         self.poller = RegistryPoller(
@@ -50,6 +54,7 @@ class TopologyClient:
         )
         self._listeners: list[Change] = []
         self._asking: asyncio.Task[None] | None = None
+        self._session: aiohttp.ClientSession | None = None
 
     @property
     def current(self) -> Topology | None:
@@ -83,35 +88,44 @@ class TopologyClient:
             self._asking = None
 
     async def _run(self) -> None:
-        aiohttp = await asyncio.to_thread(importlib.import_module, "aiohttp")
+        await asyncio.to_thread(importlib.import_module, "aiohttp")
         if not self._is_kept:
             await self._keep()  # the instance id, before the registry learns of it
-        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
-        async with aiohttp.ClientSession(timeout=timeout) as session:
+        try:
             while True:
                 try:
-                    pause_ms = await self._ask(session)
+                    pause_ms = await self._ask()
                 except Exception:
                     logger.exception("asking the registry failed")
                     pause_ms = self.poller.unreachable("an error of this node, see its log")
                 await asyncio.sleep(pause_ms / 1000)
+        finally:
+            await self._end_session()
 
-    async def _ask(self, session: aiohttp.ClientSession) -> float:
+    async def _ask(self) -> float:
         """Send one request and handle its outcome; return the pause after it."""
         import aiohttp
 
-        before, state = self.current, self.poller.state
+        before, state, problem = self.current, self.poller.state, self.poller.problem
         try:
-            status, etag, body = await self._exchange(session)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            pause_ms = self.poller.unreachable(str(error) or type(error).__name__)
+            if self._session is None:
+                self._session = await self._identity.session(self.url, timeout=aiohttp.ClientTimeout(total=TIMEOUT_S))
+            status, etag, body = await self._exchange(self._session)
+        except (aiohttp.ClientError, TimeoutError, OSError, IdentityProblem) as error:
+            pause_ms = self.poller.unreachable(self._identity.reason_of(error))
+            await self._end_session()  # the next one reads the certificates again
         else:
             pause_ms = self._take(status, etag, body)
-        self._tell_state(state)
+        self._tell_state(state, problem)
         if self.current is not None and self.current != before:
             await self._keep()
             self._tell_listeners(self.current)
         return pause_ms
+
+    async def _end_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
     async def _exchange(self, session: aiohttp.ClientSession) -> tuple[int, str | None, bytes]:
         question = self.poller.question
@@ -136,7 +150,8 @@ class TopologyClient:
         if status == HTTPStatus.NOT_MODIFIED and self.current is not None:
             return self.poller.answered(None, etag)
         if status != HTTPStatus.OK:
-            return self.poller.refused(status, _detail(status, body))
+            otherwise = f"it answers {status}, but not as a registry; check registry.url"
+            return self.poller.refused(status, detail_of(body, otherwise))
         try:
             topology = TopologyBody.model_validate_json(body).topology()
         except ValidationError:
@@ -149,9 +164,10 @@ class TopologyClient:
         except OSError as error:
             logger.warning("the topology could not be kept on disk, a restart begins with the one before: %s", error)
 
-    def _tell_state(self, before: RegistryState) -> None:
+    def _tell_state(self, before: RegistryState, problem: str | None) -> None:
+        """One line for each change: another state, or another reason for it."""
         state = self.poller.state
-        if state is before:
+        if state is before and self.poller.problem == problem:
             return
         if state is RegistryState.REGISTERED:
             logger.info("registered", extra={"registry": self.url})
@@ -167,12 +183,3 @@ class TopologyClient:
                 changed(topology)
             except Exception:
                 logger.exception("a follower of the topology failed")
-
-
-def _detail(status: int, body: bytes) -> str:
-    """The `detail` of a problem body, or a text of our own where there is none."""
-    try:
-        document: Any = json.loads(body)
-        return str(document["detail"])[:500]
-    except (ValueError, KeyError, TypeError):
-        return f"it answers {status}, but not as a registry; check registry.url"

@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.config.settings import Settings
+from penstock.node.security.door_plans import plan_doors
 from penstock.node.topology import registration, topology_client
 
 
@@ -25,13 +26,42 @@ def test_the_url_that_its_children_are_told(
     settings = Settings.model_validate(
         {"node": {"id": "pos-7"}, "http": http, "registry": {"url": "http://r", "advertised_url": advertised}}
     )
-    told = registration(settings, port)
-    assert (told.node_id, told.url, told.http_port) == ("pos-7", url, http_port)
+    told = registration(settings, plan_doors(settings).http, port or 0)
+    assert (told.node_id, told.url, told.http_port, told.tls) == ("pos-7", url, http_port, None)
+
+
+@pytest.mark.parametrize(
+    ("more", "url", "http_port"),
+    [
+        ({"http": {"host": "shop.example"}}, "https://shop.example:8081", None),
+        ({"http": {"host": "0.0.0.0"}}, None, 8081),
+        ({"listeners": {"addresses": "SSL://:9092,HTTP://10.0.0.7:8080"}}, "https://10.0.0.7:8081", None),
+        (
+            {"listeners": {"addresses": "SSL://:9092,HTTP://:8080", "advertised": "HTTP://shop.example:443"}},
+            "https://shop.example:443",
+            None,
+        ),
+        ({"http": {"host": "shop.example"}, "kafka": {"advertised": "k.example:1"}}, "https://shop.example:8081", None),
+        ({"registry": {"url": "http://r", "advertised_url": "http://proxy.example"}}, "http://proxy.example", None),
+    ],
+)
+@pytest.mark.feature("P-11", "F-03")
+def test_a_port_with_tls_is_told_as_https(more: dict[str, object], url: str | None, http_port: int | None) -> None:
+    settings = Settings.model_validate(
+        {
+            "security": {"protocol": "SSL"},
+            "tls": {"certificate_file": "server.pem"},
+            "registry": {"url": "http://r"},
+            **more,
+        }
+    )
+    told = registration(settings, plan_doors(settings).http, 8081)
+    assert (told.url, told.http_port, told.tls) == (url, http_port, None if url else True)
 
 
 @pytest.mark.feature("P-11")
 def test_a_node_in_memory_keeps_nothing_on_disk() -> None:
     settings = Settings.model_validate({"storage": {"engine": "memory"}, "registry": {"url": "http://r", "role": "l3"}})
-    client = topology_client(settings, 1)
+    client = topology_client(settings, None, 0)
     assert client.current is None
     assert client.describe() == "no role yet; registry http://r not asked yet"

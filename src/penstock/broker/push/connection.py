@@ -30,6 +30,7 @@ from penstock.protocol.push.messages import NO_SEQUENCE, Disconnect, Error, Hear
 from penstock.protocol.push.states import Side, State, logged_in, step
 from penstock.security.authenticator import AuthenticationFailed
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
+from penstock.security.principal import Principal
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 from penstock.security.tls.certified import certified
@@ -45,6 +46,8 @@ AT_ONCE: Final = frozenset((FrameType.PUBLISH, FrameType.ACK))
 CHECKED_ONLY: Final = frozenset((FrameType.HEARTBEAT, FrameType.ERROR, FrameType.DISCONNECT))
 """Frames without a handler. With `requests.SERVED` these are all frames that a client may send."""
 LISTENER: Final = "PUSH"
+LOOPBACK: Final = "127.0.0.1"
+"""The address of clients in this process, for rules that name one."""
 READ: Final = Operation.READ  # looked up once: members of an enum are slow to find
 _Publishes = list[tuple[int, Publish, int]]
 
@@ -54,21 +57,30 @@ class PushConnection(asyncio.Protocol):
 
     __slots__ = (
         "_busy", "_door", "_frame_since", "_full_since", "_is_fresh", "_is_resting", "_outgoing", "_outgoing_bytes",
-        "_producers", "_queue", "_reading_paused", "_security", "_splitter", "_task", "_ticket", "_transport",
+        "_principal", "_producers", "_queue", "_reading_paused", "_security", "_splitter", "_task", "_ticket",
+        "_transport",
         "_unanswered", "connection_id", "is_full", "last_received", "last_sent", "login", "memberships", "session",
         "state",
     )  # fmt: skip
 
     def __init__(
-        self, door: PushDoor, connection_id: int, security: ListenerSecurity, ticket: Ticket | None = None
+        self,
+        door: PushDoor,
+        connection_id: int,
+        security: ListenerSecurity,
+        ticket: Ticket | None = None,
+        principal: Principal | None = None,
     ) -> None:
-        """`ticket` is that of a connection which was admitted before it was made."""
+        """`ticket` is that of a connection which was admitted before it was made; `principal` that of a client in this
+        process, which has nothing to prove.
+        """
         self._door = door
         self._security = security
         self._ticket = ticket
         self._is_fresh = True  # no complete frame was received, or the client has not logged in
         self.connection_id = connection_id
-        self.session = Session(listener=LISTENER, host="")
+        self._principal = principal
+        self.session = Session(listener=LISTENER, host="" if principal is None else LOOPBACK)
         self._producers = door.producers.of(self.session.principal)
         self.login: PushLogin | None = None
         self.state = State.OPEN
@@ -112,7 +124,9 @@ class PushConnection(asyncio.Protocol):
     def _authenticate(self) -> None:
         """Take what is known of the client: its certificate, or nothing. Where it has to log in, it is unknown yet."""
         protocol = self._security.protocol
-        if protocol.has_sasl:
+        if self._principal is not None:
+            self.identify(self.session.with_principal(self._principal))
+        elif protocol.has_sasl:
             self.login = self._door.new_login(self, self._security)
             self.state = State.UNAUTHENTICATED
         elif protocol is SecurityProtocol.SSL:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -31,6 +32,7 @@ from penstock.observability.line_limit import LineLimit
 from penstock.runtime.periodic import Periodic
 from penstock.security.access import Access
 from penstock.security.listener import ListenerSecurity
+from penstock.security.principal import Principal
 from penstock.security.resources import Operation, ResourceType
 from penstock.security.session import Session
 
@@ -39,6 +41,7 @@ logger = logging.getLogger(__name__)
 DEAD_AFTER_INTERVALS: Final = 3
 SWEEPS_PER_INTERVAL: Final = 10
 SWEPT_AT_ONCE: Final = 500
+INSIDE: Final = ListenerSecurity("INSIDE")
 
 
 class PushDoor:
@@ -70,6 +73,7 @@ class PushDoor:
         self._flow = flow
         self._backlog = settings.kafka.backlog
         self._connections: set[PushConnection] = set()
+        self._accepting: set[asyncio.Task[object]] = set()
         self._next_id = 0
         self._server: asyncio.Server | TlsServer | None = None
         self._security = ListenerSecurity(LISTENER)
@@ -131,6 +135,13 @@ class PushDoor:
         """A connection of a Kafka listener, whose security it keeps."""
         return self._new(security, ticket)
 
+    def take_inside(self, stream: socket.socket, principal: Principal) -> None:
+        """A connection of a client in this process, which acts as a principal without a login."""
+        loop = asyncio.get_running_loop()
+        accepting = loop.create_task(loop.connect_accepted_socket(lambda: self._new(INSIDE, None, principal), stream))
+        self._accepting.add(accepting)
+        accepting.add_done_callback(self._accepting.discard)
+
     def new_login(self, connection: PushConnection, security: ListenerSecurity) -> PushLogin:
         assert self._logins is not None, "a door with SASL has logins"
         return PushLogin(connection, Exchange(self._logins, security))
@@ -139,9 +150,11 @@ class PushDoor:
         """A connection of this door's own port; under TLS it is admitted already."""
         return self._new(self._security, ticket)
 
-    def _new(self, security: ListenerSecurity, ticket: Ticket | None) -> PushConnection:
+    def _new(
+        self, security: ListenerSecurity, ticket: Ticket | None, principal: Principal | None = None
+    ) -> PushConnection:
         self._next_id += 1
-        return PushConnection(self, self._next_id, security, ticket)
+        return PushConnection(self, self._next_id, security, ticket, principal)
 
     # --- callbacks of connections ------------------------------------------------------------------------------------
 

@@ -6,12 +6,14 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
+from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin
 from penstock.cli.terminal.errors import CommandError, ExitCode
-from penstock.model.text.http_url import check_http_url
 
 DEFAULT_URL = "http://localhost:8080"
 TIMEOUT_S = 30
@@ -21,16 +23,13 @@ NodeUrl = Annotated[
 ]
 
 
-def ask_node(url: str, path: str, *, method: str = "GET", **query: str) -> Any:
+def ask_node(url: str, path: str, command_config: Path | None = None, *, method: str = "GET", **query: str) -> Any:
     """Return the JSON answer of the node; CommandError with its reason otherwise."""
-    try:
-        check_http_url(url)
-    except ValueError as error:
-        raise CommandError(f"the node's URL: {error}", ExitCode.USAGE, hint="write http://host:port") from None
-    address = url.rstrip("/") + path + ("?" + urllib.parse.urlencode(query) if query else "")
+    login = HttpLogin(url, command_config, what="node", hint="write http://host:port, https where it has TLS")
+    address = login.url + path + ("?" + urllib.parse.urlencode(query) if query else "")
     request = urllib.request.Request(address, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+        with login.open(request, TIMEOUT_S) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         raise _refused(address, error) from error
@@ -39,7 +38,7 @@ def ask_node(url: str, path: str, *, method: str = "GET", **query: str) -> Any:
         raise CommandError(
             f"{url} cannot be reached ({reason})",
             ExitCode.UNREACHABLE,
-            hint="give the HTTP address of the node with --url",
+            hint="give the HTTP address of the node with --url; https where it has TLS",
         ) from error
 
 
@@ -49,4 +48,5 @@ def _refused(address: str, error: urllib.error.HTTPError) -> CommandError:
     except ValueError:
         detail = None
     code = ExitCode.NOT_FOUND if error.code == 404 else ExitCode.FAILURE
-    return CommandError(detail or f"{address} answered {error.code} {error.reason}", code)
+    hint = LOGIN_HINT if error.code == HTTPStatus.UNAUTHORIZED else ""
+    return CommandError(detail or f"{address} answered {error.code} {error.reason}", code, hint=hint)

@@ -18,9 +18,11 @@ from penstock.cli.terminal.output import Output, note, print_json, print_table
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="A table, or json.")]
 
 
-def list_subscriptions(output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL) -> None:
+def list_subscriptions(
+    output: OutputOption = Output.TABLE, url: NodeUrl = DEFAULT_URL, command_config: CommandConfig = None
+) -> None:
     """List subscriptions with their members and unacknowledged messages."""
-    rows = ask_node(url, "/push/subscriptions")["subscriptions"]
+    rows = ask_node(url, "/push/subscriptions", command_config)["subscriptions"]
     if output is Output.JSON:
         print_json(rows)
     elif rows:
@@ -54,7 +56,7 @@ def reset(
             note(f"refresh of {subscription} started")
         return
     path = f"/push/subscriptions/{urllib.parse.quote(subscription, safe='')}/reset"
-    answer = ask_node(url, path, method="POST")
+    answer = ask_node(url, path, command_config, method="POST")
     if output is Output.JSON:
         print_json(answer)
         return

@@ -6,24 +6,22 @@ import json
 import urllib.error
 import urllib.request
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
-from penstock.model.text.http_url import check_http_url
 
 DEFAULT_URL = "http://localhost:8080"
 TIMEOUT_S = 10
 
 
 class RegistryClient:
-    def __init__(self, url: str) -> None:
-        self._url = url.rstrip("/")
-        try:
-            check_http_url(self._url)
-        except ValueError as error:
-            hint = "write, for instance, http://localhost:8080 (--registry, REGISTRY_URL)"
-            raise CommandError(f"the registry's URL: {error}", ExitCode.USAGE, hint=hint) from None
+    def __init__(self, url: str, command_config: Path | None = None) -> None:
+        hint = "write, for instance, http://localhost:8080 (--registry, REGISTRY_URL); https where it has TLS"
+        self._login = HttpLogin(url, command_config, what="registry", hint=hint)
+        self._url = self._login.url
 
     def nodes(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._ask("GET", "/nodes")["nodes"]
@@ -47,7 +45,7 @@ class RegistryClient:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            with self._login.open(request, TIMEOUT_S) as answer:
                 text = answer.read()
             return json.loads(text) if text else None
         except urllib.error.HTTPError as error:
@@ -67,6 +65,8 @@ class RegistryClient:
             kind, detail = problem["type"], str(problem["detail"])
         except (ValueError, KeyError, TypeError):
             return CommandError(f"{self._url} answered {error.code}, but it is not a registry", ExitCode.UNREACHABLE)
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            return CommandError(detail, ExitCode.FAILURE, hint=LOGIN_HINT)
         if error.code == HTTPStatus.NOT_FOUND and kind == "unknown-node":
             known = [node["nodeId"] for node in self.nodes()]
             missing = next((name for name in named if name is not None and name not in known), None)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.kafka.command_config import CommandConfig
 from penstock.cli.log_flag import configure_logs_by_flag
+from penstock.cli.port_settings import PORT, load_port_settings
 from penstock.cli.registry.client import DEFAULT_URL, RegistryClient
-from penstock.cli.terminal.errors import CommandError
+from penstock.cli.settings_flags import SettingsFlags, takes_settings
+from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -24,7 +27,9 @@ NodeId = Annotated[str, typer.Argument(metavar="NODE", help="Id of a node.")]
 
 
 @app.command()
+@takes_settings(PORT)
 def serve(
+    flags: SettingsFlags,
     data_dir: Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Directory for all data.")] = Path(
         "registry-data"
     ),
@@ -56,13 +61,17 @@ def serve(
         str | None, typer.Option("--log-level", metavar="LEVEL|MODULE=LEVEL,…", help="INFO, or topology=DEBUG.")
     ] = None,
 ) -> None:
-    """Run the registry. It stops cleanly on SIGTERM or Ctrl-C."""
+    """Run the registry. It stops cleanly on SIGTERM or Ctrl-C.
+
+    --config and --set give the port TLS, logins and rules, as those of a node's HTTP port (docs/security.md).
+    """
     if cloud_test and port == 0:
         raise typer.BadParameter("--cloud-test needs a port other than 0: the root broker finds its registry there")
-    from penstock.node.errors import StartError
+    from penstock.node.errors import SettingsError, StartError
     from penstock.node.registry_server import RegistryOptions
 
     configure_logs_by_flag(log_level)
+    settings = load_port_settings(flags)
     options = RegistryOptions(
         data_dir=data_dir,
         host=host,
@@ -70,9 +79,12 @@ def serve(
         missed_polls=missed_polls,
         nodes_max=nodes_max,
         allowed_hosts=tuple(allowed_host),
+        settings=settings,
     )
     try:
         code = _serve_cloud_test(options, advertised_url) if cloud_test else _serve_registry(options)
+    except SettingsError as error:
+        raise CommandError(str(error).replace("\n", "\npenstock: "), ExitCode.USAGE) from error
     except StartError as error:
         raise CommandError(str(error)) from error
     sys.stderr.flush()
@@ -94,9 +106,11 @@ def _serve_cloud_test(options: RegistryOptions, advertised_url: str | None) -> i
 
 
 @app.command("list")
-def list_nodes(registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> None:
+def list_nodes(
+    registry: Url = DEFAULT_URL, output: Format = Output.TABLE, command_config: CommandConfig = None
+) -> None:
     """List all nodes, from the top down."""
-    nodes = RegistryClient(registry).nodes()
+    nodes = RegistryClient(registry, command_config).nodes()
     if output is Output.JSON:
         print_json(nodes)
         return
@@ -123,9 +137,11 @@ def list_nodes(registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> No
 
 
 @app.command()
-def show(node: NodeId, registry: Url = DEFAULT_URL, output: Format = Output.TABLE) -> None:
+def show(
+    node: NodeId, registry: Url = DEFAULT_URL, output: Format = Output.TABLE, command_config: CommandConfig = None
+) -> None:
     """Show everything about one node."""
-    found = RegistryClient(registry).node(node)
+    found = RegistryClient(registry, command_config).node(node)
     if output is Output.JSON:
         print_json(found)
         return
@@ -138,18 +154,19 @@ def set_parent(
     parent: Annotated[str | None, typer.Argument(metavar="PARENT", help="The new parent.")] = None,
     auto: Annotated[bool, typer.Option("--auto", help="Let the rules choose the parent again.")] = False,
     registry: Url = DEFAULT_URL,
+    command_config: CommandConfig = None,
 ) -> None:
     """Set the parent of a node by hand. The node learns of it at its next poll."""
     if auto is (parent is not None):
         raise typer.BadParameter("name a parent, or use --auto")
-    changed = RegistryClient(registry).set_parent(node, parent)
+    changed = RegistryClient(registry, command_config).set_parent(node, parent)
     note(f"the parent of {node} is {changed['parentId'] or 'none'}, {'by the rules' if auto else 'set by hand'}")
 
 
 @app.command()
-def remove(node: NodeId, registry: Url = DEFAULT_URL) -> None:
+def remove(node: NodeId, registry: Url = DEFAULT_URL, command_config: CommandConfig = None) -> None:
     """Remove a node. A node that is still running registers again."""
-    RegistryClient(registry).remove(node)
+    RegistryClient(registry, command_config).remove(node)
     note(f"node {node} removed")
 
 

@@ -1,6 +1,7 @@
 """`penstock security user`: make, list and remove users, and change their passwords.
 
-Over the Kafka API of any broker, or in the data directory of a node that is stopped: so the first user is made.
+Over the Kafka API of any broker, or in the data directory of a node that is stopped: so the first user is made. A
+registry and an edge application have theirs in a users file.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, ClientPro
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption
 from penstock.cli.security.password import PasswordFile, read_password
 from penstock.cli.security.user_requests import Credentials, UserRequests
+from penstock.cli.security.users_files import UsersFileOption, UsersInFile
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 from penstock.cli.terminal.output import Output, note, print_json, print_table
 from penstock.model.limits import SCRAM_ITERATIONS_MAX, SCRAM_ITERATIONS_MIN
@@ -48,6 +50,7 @@ def add(
     mechanisms: Mechanisms = None,
     iterations: Iterations = ITERATIONS,
     data_dir: DataDirectory = None,
+    users_file: UsersFileOption = None,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
@@ -57,7 +60,7 @@ def add(
         name,
         password_file,
         dict.fromkeys(_mechanisms(mechanisms) or ScramMechanism, iterations),
-        _Place(data_dir, bootstrap_server, properties),
+        _Place(data_dir, users_file, bootstrap_server, properties),
         is_new=True,
         output=output,
     )
@@ -69,24 +72,26 @@ def password(
     password_file: PasswordFile = None,
     iterations: Iterations = ITERATIONS,
     data_dir: DataDirectory = None,
+    users_file: UsersFileOption = None,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
     """Change the password of a user, for every mechanism that the user has. Connections that are open stay so."""
-    place = _Place(data_dir, bootstrap_server, properties)
+    place = _Place(data_dir, users_file, bootstrap_server, properties)
     _set(name, password_file, dict.fromkeys(ScramMechanism, iterations), place, is_new=False, output=output)
 
 
 @app.command("list")
 def list_users(
     data_dir: DataDirectory = None,
+    users_file: UsersFileOption = None,
     output: OutputOption = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
     """List all users and the mechanisms by which they can log in."""
-    found = _Place(data_dir, bootstrap_server, properties).users()
+    found = _Place(data_dir, users_file, bootstrap_server, properties).users()
     if output is Output.JSON:
         print_json([{"user": name, "mechanisms": _shown(credentials)} for name, credentials in found.items()])
     elif found:
@@ -104,12 +109,13 @@ def remove(
         bool,
         typer.Option("--yes", "-y", help="Do not ask for confirmation. Scripts, without a terminal, are never asked."),
     ] = False,
+    users_file: UsersFileOption = None,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
     """Remove a user, or some of its mechanisms. Connections that are open stay so, until they have to log in again."""
-    place = _Place(None, bootstrap_server, properties)
+    place = _Place(None, users_file, bootstrap_server, properties)
     known = _known(place.users(), name)
     removed = [each for each in _mechanisms(mechanisms) or known if each in known]
     if not removed:
@@ -121,17 +127,26 @@ def remove(
 
 
 class _Place:
-    """Where the users are: a broker, or the data directory of a node that is stopped."""
+    """Where the users are: a broker, the data directory of a node that is stopped, or a users file."""
 
-    def __init__(self, data_dir: Path | None, bootstrap: str, properties: list[str] | None) -> None:
+    def __init__(
+        self, data_dir: Path | None, users_file: Path | None, bootstrap: str, properties: list[str] | None
+    ) -> None:
         self._data_dir = data_dir
         self._broker: UserRequests | None = None
-        if data_dir is None:
+        self._file: UsersInFile | None = None
+        if data_dir is not None and users_file is not None:
+            raise CommandError("--data-dir and --users-file are two places; give one of them", ExitCode.USAGE)
+        if users_file is not None:
+            self._file = UsersInFile(users_file)
+        elif data_dir is None:
             self._broker = UserRequests(connect(bootstrap, properties))
 
     def users(self) -> dict[str, Credentials]:
         if self._broker is not None:
             return self._broker.all()
+        if self._file is not None:
+            return self._file.users()
         from penstock.cli.security.offline_users import stored_users
 
         assert self._data_dir is not None
@@ -141,12 +156,18 @@ class _Place:
         if self._broker is not None:
             self._broker.set_password(name, secret, credentials)
             return
+        if self._file is not None:
+            self._file.set_password(name, secret, credentials)
+            return
         from penstock.cli.security.offline_users import store_user
 
         assert self._data_dir is not None
         store_user(self._data_dir, name, secret, credentials)
 
     def remove(self, name: str, mechanisms: list[ScramMechanism]) -> None:
+        if self._file is not None:
+            self._file.remove(name, mechanisms)
+            return
         assert self._broker is not None
         self._broker.remove(name, mechanisms)
 

@@ -7,7 +7,8 @@ functions, or plain functions that do not block, one call at a time for each sub
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -49,9 +50,13 @@ class AsyncBrokerClient(PushEndpoint):
         heartbeat_interval: float = 30,
         *,
         security: Mapping[str, str] | None = None,
+        dial: Callable[[], socket.socket] | None = None,
     ) -> None:
-        """`security` has properties under Kafka's names: security.protocol, sasl.username, ssl.ca.location …"""
-        super().__init__(host, port, client_id, request_timeout, heartbeat_interval, security=security)
+        """`security` has properties under Kafka's names: security.protocol, sasl.username, ssl.ca.location …
+
+        `dial` returns a connected socket that does not block, in place of a connection to the address.
+        """
+        super().__init__(host, port, client_id, request_timeout, heartbeat_interval, security=security, dial=dial)
         self._wire: AsyncWire | None = None
 
     # --- the connection --------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
 
 from penstock.client.push.calls import Call
 from penstock.client.push.core import ClientCore
@@ -28,12 +29,15 @@ class PushEndpoint:
         heartbeat_interval: float = 30,
         *,
         security: Mapping[str, str] | None = None,
+        dial: Callable[[], socket.socket] | None = None,
     ) -> None:
         """Without a `client_id` the client gets a random one. Times are in seconds.
 
         `security` has properties under Kafka's names, such as security.protocol and sasl.username. SecurityProblem, a
-        ValueError, if they do not fit together.
+        ValueError, if they do not fit together. `dial` makes a connection to the broker, if that is not done by the
+        address: for consumers in its own process.
         """
+        self.dial = dial
         self.host = host
         self.port = port
         self.client_id = client_id or new_client_id()

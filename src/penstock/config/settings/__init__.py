@@ -20,6 +20,7 @@ from penstock.config.settings.doors import (
 )
 from penstock.config.settings.groups import GroupSettings, TransactionSettings
 from penstock.config.settings.hierarchy import PipeSettings, RegistrySettings
+from penstock.config.settings.http_client import HttpClientSettings
 from penstock.config.settings.limits import AdvertiseTelemetry, LimitSettings, TelemetrySettings
 from penstock.config.settings.log_output import LogFormat, LoggingSettings
 from penstock.config.settings.node import NodeSettings, node_number
@@ -51,6 +52,7 @@ __all__ = [
     "Flush",
     "GroupSettings",
     "HostedConsumerSettings",
+    "HttpClientSettings",
     "HttpSettings",
     "KafkaSettings",
     "LimitSettings",

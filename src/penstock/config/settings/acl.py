@@ -18,14 +18,13 @@ def split_principals(value: object) -> object:
     return [part.strip() for part in value.split(";") if part.strip()] if isinstance(value, str) else value
 
 
-def _check_principals(names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if not all(name.partition(":")):
-            raise ValueError(f"{name!r} is no principal; write it with its type, such as User:{name}")
-    return names
+def check_principal(name: str) -> str:
+    if not all(name.partition(":")):
+        raise ValueError(f"{name!r} is no principal; write it with its type, such as User:{name}")
+    return name
 
 
-Principals = Annotated[tuple[str, ...], BeforeValidator(split_principals), AfterValidator(_check_principals)]
+Principals = Annotated[tuple[Annotated[str, AfterValidator(check_principal)], ...], BeforeValidator(split_principals)]
 
 
 class AclSettings(Section):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from penstock.config.settings.acl import check_principal
 from penstock.config.settings.values import INT32_MAX, Bytes, Count, Section, split_list
 
 
@@ -14,6 +15,9 @@ class HostedConsumerSettings(Section):
 
     modules: Annotated[tuple[str, ...], BeforeValidator(split_list)] = ()
     """Modules whose consumers run in the broker process, by name or path."""
+    principal: Annotated[str, AfterValidator(check_principal)] = "User:ANONYMOUS"
+    """The principal that these consumers act as, such as User:till: they need its rights (docs/security.md#rights), and
+    no login."""
 
 
 class ClientSettings(Section):

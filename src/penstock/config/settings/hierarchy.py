@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from penstock.config.settings.http_client import HttpClientSettings
+from penstock.config.settings.secret import Secrets
 from penstock.config.settings.values import (
     GIB,
     KIB,
@@ -13,7 +15,6 @@ from penstock.config.settings.values import (
     Bytes,
     Count,
     Millis,
-    Section,
     Url,
     no_slash,
     split_list,
@@ -23,8 +24,9 @@ from penstock.model.role import Role
 from penstock.model.text.http_url import check_no_credentials, check_node_url
 
 
-class RegistrySettings(Section):
-    """The node's place in a hierarchy of brokers (docs/hierarchy.md), as it is registered."""
+class RegistrySettings(HttpClientSettings):
+    """The node's place in a hierarchy of brokers, as it is registered (docs/hierarchy.md). The login, and whom the node
+    trusts, are those of its requests to the registry."""
 
     url: Annotated[Url | None, BeforeValidator(no_slash)] = None
     """The registry, such as http://registry.example:8080; without one the node is on its own."""
@@ -35,21 +37,30 @@ class RegistrySettings(Section):
     site: Annotated[str | None, Field(max_length=256)] = None
     """Location of the node, widest part first, such as eu/berlin/shop-7; parents that share more are preferred."""
     advertised_url: Annotated[Annotated[str, AfterValidator(check_node_url)] | None, BeforeValidator(no_slash)] = None
-    """URL of this node's HTTP port for its children; without one http.host and http.port, or, where that is every
-    address, the one that the registry sees."""
+    """URL of this node's HTTP port for its children; without one the address of the port, https where it has TLS, or,
+    where that is every address, the one that the registry sees."""
+
+    @model_validator(mode="after")
+    def _is_protected(self) -> Self:
+        self.check_url(self.url, "registry")
+        return self
 
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(split_list)]
 
 
-class PipeSettings(Section):
-    """How this node follows its parent (docs/hierarchy.md)."""
+class PipeSettings(HttpClientSettings):
+    """How this node follows its parent (docs/hierarchy.md). The login, and whom the node trusts, are those of its
+    requests to the parent."""
 
     parent_url: Annotated[Annotated[str, AfterValidator(check_no_credentials)] | None, BeforeValidator(no_slash)] = None
     """The parent's HTTP port, such as http://root.example:8080, or, with type: kafka, host:port of a broker.
     Without one the parent is the one that the registry names."""
     type: Annotated[str, Field(min_length=1)] = "http"
     """The connector to the parent: http, kafka, or the name of an entry point penstock.pipe."""
+    client_properties: Secrets = Field(default_factory=dict)
+    """With type: kafka, properties of the client under Kafka's names: security.protocol, sasl.mechanism, sasl.username,
+    sasl.password, ssl.truststore.location … Values may be file:PATH or env:NAME, and none is shown."""
     topics: Patterns = ("*",)
     """Topics to mirror, as patterns such as prices-*; internal topics are never mirrored."""
     exclude: Patterns = ()
@@ -76,3 +87,19 @@ class PipeSettings(Section):
     """Lag behind the parent that makes the pipe UNHEALTHY."""
     healthy_successes: Count = 3
     """Answers in a row after which the pipe is HEALTHY again."""
+
+    @model_validator(mode="after")
+    def _fit_the_type(self) -> Self:
+        http = set(HttpClientSettings.model_fields) & self.model_fields_set
+        if self.type == "kafka" and any(getattr(self, name) is not None for name in http):
+            raise ValueError(
+                f"pipe.{min(http)} is for type: http; with type: kafka everything about security is in"
+                " pipe.client_properties, under Kafka's names"
+            )
+        if self.type == "http" and self.client_properties:
+            raise ValueError(
+                "pipe.client_properties are for type: kafka; with type: http use pipe.ca_file, pipe.username, …"
+            )
+        if self.type == "http":
+            self.check_url(self.parent_url, "pipe")
+        return self

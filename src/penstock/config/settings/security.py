@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -30,6 +31,9 @@ class SecuritySettings(Section):
     """Protocol of every door that `listeners.addresses` does not name: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."""
     insecure: bool = False
     """Whether a door may be open to every client that reaches it, also on addresses that other machines reach."""
+    users_file: Path | None = None
+    """Users and tokens of a registry or an edge application, which have no meta.db; made with `penstock security user`
+    and `penstock security token`, and read again when it changes. A node has its users in meta.db."""
     token_lifetime_ms: Annotated[int, Field(ge=limits.TOKEN_LIFETIME_MS_MIN, le=limits.TOKEN_LIFETIME_MS_MAX)] = (
         90 * 86_400_000
     )

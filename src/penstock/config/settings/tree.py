@@ -81,5 +81,5 @@ def keys() -> tuple[str, ...]:
     )
 
 
-MAPPINGS = frozenset({"topics.defaults", "logging.modules", "listeners.overrides"})
+MAPPINGS = frozenset({"topics.defaults", "logging.modules", "listeners.overrides", "pipe.client_properties"})
 """Settings that hold names of their own; those names are not keys of the tree."""

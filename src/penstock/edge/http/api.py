@@ -41,8 +41,9 @@ from penstock.edge.index import Moment
 from penstock.edge.reading import Reader
 from penstock.edge.store import Store
 from penstock.model.errors import KafkaError
+from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.server import WebApplication, documented
-from penstock.net.http.session_gate import SessionGate, denied, on_cluster, session_of
+from penstock.net.http.session_gate import SessionGate, denied, is_stranger, on_cluster, session_of
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 
@@ -79,7 +80,8 @@ class EdgeService(Protocol):
     def metrics(self) -> bytes: ...
 
 
-def edge_app(store: Store, service: EdgeService, access: Access) -> FastAPI:
+def edge_app(store: Store, service: EdgeService, access: Access, login: RequestLogin | None = None) -> FastAPI:
+    """The application of the port; `login` says who asks."""
     app = WebApplication(
         title="Penstock edge",
         version=__version__,
@@ -87,7 +89,7 @@ def edge_app(store: Store, service: EdgeService, access: Access) -> FastAPI:
     )
     add_handlers(app)
     app.add_exception_handler(KafkaError, denied)
-    app.add_middleware(SessionGate, access=access)
+    app.add_middleware(SessionGate, access=access, login=login)
     _add_messages(app, Reader(store), [*CHECKED, Depends(_on_topic(access, store.state.topic))])
     _add_figures(app, store, service, access)
     return app
@@ -188,7 +190,7 @@ def _add_figures(app: FastAPI, store: Store, service: EdgeService, access: Acces
     to_see = Depends(on_cluster(access, Operation.DESCRIBE))
 
     def may_see(request: Request) -> bool:
-        return access.shows_cluster(session_of(request), Operation.DESCRIBE)
+        return not is_stranger(request) and access.shows_cluster(session_of(request), Operation.DESCRIBE)
 
     @app.get("/stats", tags=["figures"], dependencies=[*CHECKED, to_see])
     async def stats() -> StatsBody:

@@ -56,6 +56,33 @@ def check_node_url(url: str) -> str:
     return url
 
 
+def is_encrypted(url: str) -> bool:
+    return urlsplit(url).scheme == "https"
+
+
+def is_this_machine(url: str) -> bool:
+    """Whether nothing that is sent to a URL leaves this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().removesuffix(".") == "localhost"
+
+
+def check_encryption(url: str, section: str, *, has_login: bool, expects_tls: bool) -> None:
+    """Refuse a URL to which a login would be sent in plain text, or at which nobody is verified as settings ask for."""
+    if is_encrypted(url):
+        return
+    if expects_tls:
+        raise ValueError(
+            f"{section}.ca_file and {section}.certificate_file are for https, and the URL is not; change it"
+        )
+    if has_login and not is_this_machine(url):
+        raise ValueError(
+            f"the login of {section} would be sent in plain text; the URL has to begin with https, or be this machine's"
+        )
+
+
 def has_credentials(address: str) -> bool:
     """Whether an address has a user name or a password: `//user@`, or `user:password@` without slashes before it."""
     return _CREDENTIALS.search(address) is not None

@@ -80,6 +80,11 @@ def plan_doors(settings: Settings) -> DoorPlans:
     return plans
 
 
+def plan_lone_port(settings: Settings, host: str, port: int) -> DoorPlan:
+    """The plan of a process whose only door is HTTP, by the same settings."""
+    return _Planner(settings).plan(NamedAddress(HTTP, host, port))
+
+
 def _on_network(plan: DoorPlan, settings: Settings) -> DoorPlan:
     """The plan with its network. An address that names its network wins over the default."""
     host, network = plan.host, settings.network.type

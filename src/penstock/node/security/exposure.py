@@ -18,13 +18,13 @@ WAYS_OUT = (
 )
 
 
-def check_exposure(plans: DoorPlans, settings: Settings) -> list[str]:
+def check_exposure(plans: DoorPlans, settings: Settings, ways_out: str = WAYS_OUT) -> list[str]:
     """The doors that are open to other machines without protection, if the user accepts that; SettingsError if not."""
     # A network of another package has addresses of its own, and decides itself who reaches them.
     reachable = [plan for plan in plans.all if plan.network == TCP and not is_local(plan.host)]
     found = [problem for plan in reachable for problem in _problems(plan, settings)]
     if found and not settings.security.insecure:
-        raise SettingsError("\n".join((*found, WAYS_OUT)))
+        raise SettingsError("\n".join((*found, ways_out)))
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from penstock.cluster.controller.controller import Controller
 from penstock.config.settings import HttpSettings, SaslSettings
 from penstock.net.http.login.certificate_login import CertificateLogin
 from penstock.net.http.login.cookie import SessionCookie
@@ -15,6 +14,7 @@ from penstock.net.http.login.web_sessions import WebSessions
 from penstock.net.login.logins import ForeignChecks, Logins
 from penstock.security.audit import Audit
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
+from penstock.security.tokens.table import TokenTable
 from penstock.security.users.table import UserTable
 
 
@@ -50,7 +50,8 @@ def request_login(
     listener: ListenerSecurity,
     logins: Logins | None,
     sessions: WebSessions | None,
-    controller: Controller,
+    users: UserTable,
+    tokens: TokenTable,
     now_ms: Callable[[], int],
 ) -> RequestLogin | None:
     """The login of an HTTP port by its protocol; None where nobody is asked."""
@@ -59,5 +60,4 @@ def request_login(
     if sessions is None:
         return None
     assert logins is not None, "a door with SASL has logins"
-    users, tokens = controller.users.table, controller.tokens.table
     return CredentialLogin(listener, logins, users, tokens, sessions, now_ms)

@@ -39,6 +39,10 @@ class TlsOptions:
     ciphers: str = CIPHERS
 
     @property
+    def asks_clients(self) -> bool:
+        return self.client_auth is not ClientAuth.NONE
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """All files, each once."""
         named = (self.certificate_file, self.key_file, self.client_ca_file, self.crl_file)

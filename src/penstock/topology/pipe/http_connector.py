@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.config.settings import PipeSettings
 from penstock.model.text.http_url import check_http_url
+from penstock.topology.http_identity import HttpIdentity, IdentityProblem, detail_of
 from penstock.topology.pipe.interface import ParentTopics, ParentUnavailable
 from penstock.topology.pipe.topic_list import TOPICS_BYTES_MAX, BadTopicList, decode_topic_list
 from penstock.topology.pipe.wire import PullAnswer, PullRequest, WireError, decode_answer, encode_request
@@ -32,6 +33,8 @@ class HttpPipeConnector:
             check_http_url(parent_url)
         except ValueError as error:
             raise ValueError(f"the parent's URL (pipe.parent_url, or from the registry): {error}") from None
+        self._identity = HttpIdentity(settings, "pipe")
+        self._identity.check(parent_url)
         self._url = parent_url
         self._timeout_s = settings.timeout_ms / 1000
         self._records_bytes_max = settings.answer_bytes_max + BATCH_BYTES_MAX
@@ -58,7 +61,10 @@ class HttpPipeConnector:
             self._session = None
 
     async def _ask(self, method: str, path: str, body: bytes | None, timeout_s: float, bytes_max: int) -> bytes:
-        session = self._session or await self._open()
+        try:
+            session = self._session or await self._open()
+        except IdentityProblem as problem:
+            raise ParentUnavailable(str(problem)) from problem
         import aiohttp
 
         url = self._url + path
@@ -66,12 +72,12 @@ class HttpPipeConnector:
         try:
             async with session.request(method, url, data=body, timeout=timeout, allow_redirects=False) as response:
                 if response.status != HTTPStatus.OK:
-                    raise ParentUnavailable(f"{url} answered {response.status}: {await _beginning(response)}")
+                    raise ParentUnavailable(f"{url} answered {response.status}: {await _reason(response)}")
                 return await self._read(response, bytes_max)
         except TimeoutError as error:
             raise ParentUnavailable(f"{self._url}{path} gave no answer within {timeout_s:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ParentUnavailable(f"{self._url}{path}: {str(error) or type(error).__name__}") from error
+            raise ParentUnavailable(f"{self._url}{path}: {self._identity.reason_of(error)}") from error
 
     async def _read(self, response: aiohttp.ClientResponse, bytes_max: int) -> bytes:
         """Read a body up to the most that a sound parent sends: one batch may be larger than an answer should be."""
@@ -87,16 +93,12 @@ class HttpPipeConnector:
 
     async def _open(self) -> aiohttp.ClientSession:
         await asyncio.to_thread(__import__, "aiohttp")  # the import is slow, and most nodes have no parent
-        import aiohttp
-
-        self._session = aiohttp.ClientSession(
-            read_bufsize=READ_BUFFER_BYTES, connector=aiohttp.TCPConnector(limit=2), auto_decompress=False
-        )
+        self._session = await self._identity.session(self._url, read_bufsize=READ_BUFFER_BYTES, auto_decompress=False)
         return self._session
 
 
-async def _beginning(response: aiohttp.ClientResponse) -> str:
-    """The beginning of an error's text; the connection ends here, because nobody reads the rest."""
+async def _reason(response: aiohttp.ClientResponse) -> str:
+    """The parent's reason, or the beginning of its text; the connection ends here, because nobody reads the rest."""
     content = await response.content.read(ERROR_BYTES_MAX)
     response.close()
-    return content[:300].decode(errors="replace").strip()
+    return detail_of(content, " ".join(content[:300].decode(errors="replace").split()))

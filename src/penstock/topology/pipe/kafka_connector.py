@@ -19,6 +19,7 @@ from uuid import UUID
 from penstock.client.address import parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.client.connection import Connection
+from penstock.client.security.properties import NAMES, ClientSecurity, SecurityProblem
 from penstock.config.settings import PipeSettings
 from penstock.model.batch import HEADER_BYTES, Buffer, iter_headers, read_header
 from penstock.model.errors import ErrorCode, KafkaError
@@ -60,7 +61,13 @@ class KafkaPipeConnector:
         bootstrap = parse_addresses(address)
         timeout_s = (settings.wait_ms + settings.timeout_ms) / 1000
         self._url = parent_url
-        self._cluster = Cluster(bootstrap, client_id="penstock-pipe", timeout_s=timeout_s, request_timeout_s=timeout_s)
+        self._cluster = Cluster(
+            bootstrap,
+            client_id="penstock-pipe",
+            timeout_s=timeout_s,
+            request_timeout_s=timeout_s,
+            security=_security(settings),
+        )
         self._names: dict[bytes, str] = {}
         self._listed = ParentTopics(version=0, topics=())
         self._listed_at = -TOPICS_SECONDS
@@ -220,6 +227,19 @@ class KafkaPipeConnector:
         if found.error_code:
             raise KafkaError(ErrorCode(found.error_code))
         return int(found.offset)
+
+
+def _security(settings: PipeSettings) -> ClientSecurity:
+    """SecurityProblem, a ValueError, if the properties do not fit together."""
+    properties = {name: value.reveal() for name, value in settings.client_properties.items()}
+    unknown = sorted(properties.keys() - NAMES)
+    if unknown:
+        raise SecurityProblem(f"pipe.client_properties: {unknown[0]} is not about security; there are {_known()}")
+    return ClientSecurity.of(properties)
+
+
+def _known() -> str:
+    return ", ".join(sorted(NAMES))
 
 
 def _fetch_partition(wanted: Wanted, bytes_max: int) -> FetchPartitionValues:

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.05
 BUSY_TRIES = 200
+LOST = "the parent has no such topic, or does not let this node read it"
+NAMES_SHOWN = 10
 
 
 class LocalFailure(Exception):
@@ -98,7 +100,9 @@ class MirrorBackend:
         follower.topics_version = parent.version
         chosen = [topic for topic in parent.topics if self.is_chosen(topic.name)]
         names = {topic.name for topic in chosen}
-        self.lost = {topic.name for topic in self.mirrors() if topic.name not in names and self.is_chosen(topic.name)}
+        self._set_lost(
+            {topic.name for topic in self.mirrors() if topic.name not in names and self.is_chosen(topic.name)}
+        )
         self.refused = {}
         is_complete = True
         turns = Turns()
@@ -116,6 +120,14 @@ class MirrorBackend:
                 self.refused[wanted.name] = str(error)
                 is_complete &= error.code is not ErrorCode.REQUEST_TIMED_OUT
         return is_complete
+
+    def _set_lost(self, lost: set[str]) -> None:
+        """Note the mirrors that the parent does not serve, with one line for each change."""
+        for names, text in ((lost - self.lost, LOST), (self.lost - lost, "the parent serves it again")):
+            if names:
+                more = f" and {len(names) - NAMES_SHOWN} others" if len(names) > NAMES_SHOWN else ""
+                logger.warning("mirror %s%s: %s", ", ".join(sorted(names)[:NAMES_SHOWN]), more, text)
+        self.lost = lost
 
     async def _put(self, wanted: ParentTopic) -> Topic | None:
         """The mirror, as it is now; None if it is not to be followed. KafkaError if it cannot be created."""
@@ -184,7 +196,7 @@ class MirrorBackend:
         elif isinstance(step, Lose):
             topic = self._topic(step.place)
             if topic is not None:
-                self.lost.add(topic.name)
+                self._set_lost(self.lost | {topic.name})
         else:
             await self._diverged(step, follower)
 

@@ -62,6 +62,7 @@ class PipeServer:
         """Pulls under way, each until its answer has been sent."""
         self.sent_bytes = 0
         topics.subscribe(self._topics_changed)
+        access.authorizer.subscribe(self._list_changed)  # children may read others now
 
     def close(self) -> None:
         """Answer all waiting pulls, and accept no more."""
@@ -74,6 +75,9 @@ class PipeServer:
         return self._stopping
 
     def _topics_changed(self, change: TopicChange) -> None:
+        self._list_changed()
+
+    def _list_changed(self) -> None:
         self.topics_version += 1
         self._wake_all()
 

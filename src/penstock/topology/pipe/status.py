@@ -12,6 +12,7 @@ from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.probes import counter, gauge
 from penstock.topology.pipe.follower import Followed, Place
 from penstock.topology.pipe.health import PipeState
+from penstock.topology.pipe.mirror_backend import LOST
 from penstock.topology.pipe.server import PipeServer
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _mirror(pipe: Pipe, topic: Topic) -> dict[str, Any]:
     if topic.diverged:
         state, reason = "DIVERGED", topic.diverged
     elif topic.name in pipe.backend.lost:
-        state, reason = "MISSING", "the parent has no such topic"
+        state, reason = "MISSING", LOST
     elif not followed:
         state = "WAITING"
     described: dict[str, Any] = {

@@ -21,8 +21,9 @@ from penstock import __version__
 from penstock.model.errors import KafkaError
 from penstock.net.http.problem import PROBLEM_TYPE
 from penstock.net.http.server import WebApplication
-from penstock.net.http.session_gate import denied, on_cluster
+from penstock.net.http.session_gate import denied, on_cluster, session_of
 from penstock.security.access import Access
+from penstock.security.principal import ANONYMOUS
 from penstock.security.resources import Operation
 from penstock.topology.model import Topology
 from penstock.topology.registry.bodies import (
@@ -35,7 +36,7 @@ from penstock.topology.registry.bodies import (
     RegistrationBody,
     TopologyBody,
 )
-from penstock.topology.registry.member import Member, Registration
+from penstock.topology.registry.member import Asker, Member, Registration
 from penstock.topology.registry.problems import add_handlers
 from penstock.topology.registry.service import RegistryService
 
@@ -50,6 +51,7 @@ def _problems(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
 
 UNKNOWN = _problems(HTTPStatus.NOT_FOUND)
 CONFLICT = _problems(HTTPStatus.CONFLICT)
+FORBIDDEN = _problems(HTTPStatus.FORBIDDEN)
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "As it was."}}
 
 
@@ -72,15 +74,16 @@ class _Routes:
 
     def __init__(self, service: RegistryService, access: Access) -> None:
         self._service = service
+        self._access = access
         by_node = [Depends(on_cluster(access, Operation.CLUSTER_ACTION))]
         to_see = [Depends(on_cluster(access, Operation.DESCRIBE))]
         to_change = [Depends(on_cluster(access, Operation.ALTER))]
         self.router = router = APIRouter()
-        router.post("/nodes", dependencies=by_node, responses=CONFLICT, tags=["nodes"])(self.register)
+        router.post("/nodes", dependencies=by_node, responses=CONFLICT | FORBIDDEN, tags=["nodes"])(self.register)
         router.get(
             "/nodes/{nodeId}/topology",
             dependencies=by_node,
-            responses=UNKNOWN | CONFLICT | NOT_MODIFIED,
+            responses=UNKNOWN | CONFLICT | FORBIDDEN | NOT_MODIFIED,
             tags=["nodes"],
         )(self.poll)
         router.get("/nodes", dependencies=to_see, tags=["people"])(self.nodes)
@@ -97,7 +100,7 @@ class _Routes:
         url = body.url
         if url is None and body.http_port is not None and request.client is not None:
             host = f"[{request.client.host}]" if ":" in request.client.host else request.client.host
-            url = f"http://{host}:{body.http_port}"
+            url = f"{'https' if body.tls else 'http'}://{host}:{body.http_port}"
         topology = await self._service.register(
             Registration(
                 node_id=body.node_id,
@@ -106,7 +109,8 @@ class _Routes:
                 url=url.rstrip("/") if url is not None else None,
                 site=body.site,
                 poll_interval_ms=body.poll_interval_ms,
-            )
+            ),
+            self._asker(request),
         )
         response.headers["ETag"] = self._etag(topology)
         return TopologyBody.of(topology)
@@ -114,12 +118,13 @@ class _Routes:
     async def poll(
         self,
         node_id: Named,
+        request: Request,
         response: Response,
         instance_id: Annotated[InstanceId | None, Query(alias="instanceId")] = None,
         if_none_match: Annotated[str | None, Header()] = None,
     ) -> Any:
         """Get a node's place; each poll also shows that the node is live."""
-        topology = await self._service.poll(node_id, instance_id)
+        topology = await self._service.poll(node_id, instance_id, self._asker(request))
         etag = self._etag(topology)
         if if_none_match is not None and _matches(if_none_match, etag):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"ETag": etag})
@@ -142,6 +147,12 @@ class _Routes:
         """Forget a node. If it is still live, it registers again at its next poll."""
         await self._service.remove(node_id)
 
+    def _asker(self, request: Request) -> Asker:
+        """Who sends a request. Where there is no login everybody is ANONYMOUS, to whom nothing can belong."""
+        session = session_of(request)
+        principal = None if session.principal == ANONYMOUS else str(session.principal)
+        return Asker(principal, lambda: self._access.allows_cluster(session, Operation.ALTER))
+
     def _etag(self, topology: Topology) -> str:
         return f'"{self._service.registry_id}-{topology.version}"'
 
@@ -152,6 +163,7 @@ class _Routes:
             url=member.url,
             site=member.site,
             live=member.live,
+            principal=member.principal,
             parent_id=member.parent,
             set_by_hand=member.pinned,
             children=self._service.hierarchy.children(member.node_id),

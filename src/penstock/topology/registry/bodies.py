@@ -56,6 +56,7 @@ class RegistrationBody(_Question):
         None, description="The node's HTTP port for its children.", examples=["http://10.0.0.7:8080"]
     )
     http_port: Annotated[int, Field(ge=1, le=65_535)] | None = None
+    tls: bool | None = Field(None, description="Whether httpPort has TLS, so that its URL begins with https.")
     site: Annotated[str, Field(pattern=SITE_PATTERN, max_length=256)] | None = Field(
         None,
         description="Widest part first; candidates that share more of it are preferred.",
@@ -100,6 +101,7 @@ class NodeBody(_Body):
     role: Role
     url: str | None
     site: str | None
+    principal: str | None = Field(description="Who registered it, where there are logins: its id is bound to that.")
     live: bool
     parent_id: str | None
     set_by_hand: str | None = Field(description="Id of the parent that was set by hand.")

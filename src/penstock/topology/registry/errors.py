@@ -34,6 +34,16 @@ class InstanceWanted(Refusal):
         )
 
 
+class NotOwner(Refusal):
+    """A request for a node that another principal has registered."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(
+            f"node {node_id} was registered by another principal; give this one another id (NODE_ID), or let somebody"
+            f" with the right to alter the cluster remove it (`penstock registry remove {node_id}`)"
+        )
+
+
 class Cycle(Refusal):
     """`path` begins and ends with the node whose parent was to be set."""
 

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from penstock.model.role import Role
 from penstock.topology.model import Topology
-from penstock.topology.registry.errors import Cycle, Full, IdInUse, InstanceWanted, NotAParent, UnknownNode
-from penstock.topology.registry.member import FORGIVEN_POLLS, Member, Registration, role_by_name
+from penstock.topology.registry.errors import Cycle, Full, IdInUse, InstanceWanted, NotAParent, NotOwner, UnknownNode
+from penstock.topology.registry.member import ANYBODY, FORGIVEN_POLLS, Asker, Member, Registration, role_by_name
 from penstock.topology.registry.member_table import MemberTable
 
 MISSED_POLLS = 3
@@ -90,7 +90,7 @@ class Hierarchy:
 
     # ------------------------------------------------------------------------------------------- requests of nodes
 
-    def register(self, registration: Registration, now_ms: int) -> Topology:
+    def register(self, registration: Registration, now_ms: int, asker: Asker = ANYBODY) -> Topology:
         """Register a new node, or one that has restarted: its role stays unless it asks for another."""
         member = self.members.get(registration.node_id)
         if member is None:
@@ -101,15 +101,17 @@ class Hierarchy:
             self._table.add(member)
             self._removed.discard(member.node_id)
         else:
+            _check_principal(member, asker)
             self._check_instance(member, registration.instance_id, now_ms)
             self._arrive(member)
             self._change_role(member, registration.role or member.role)
-        member.take(registration)
+        member.take(registration, asker.principal)
         self._changed(member)
         return self._answer(member, now_ms)
 
-    def poll(self, node_id: str, instance_id: str | None, now_ms: int) -> Topology:
+    def poll(self, node_id: str, instance_id: str | None, now_ms: int, asker: Asker = ANYBODY) -> Topology:
         member = self.find(node_id)
+        _check_principal(member, asker)
         if not self._check_instance(member, instance_id, now_ms):
             raise UnknownNode(node_id)  # it has to register first: the URL of the other one is not its own
         self._arrive(member)
@@ -286,3 +288,9 @@ class Hierarchy:
         self._table.pin(member, parent_id)
         self._dirty.add(member.node_id)
         self._all_changed()
+
+
+def _check_principal(member: Member, asker: Asker) -> None:
+    """An id belongs to the principal that registered it, also while its node is away."""
+    if member.principal not in (None, asker.principal) and not asker.may_replace():
+        raise NotOwner(member.node_id)

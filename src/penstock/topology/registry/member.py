@@ -7,7 +7,9 @@ never goes back and are not stored: a registry that starts again counts missed p
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from penstock.model.role import Role
 from penstock.topology.model import Topology
@@ -19,6 +21,24 @@ FORGIVEN_POLLS = 200
 """Polls in a row after which earlier absences are forgotten."""
 LATE = 0.25
 """A poll counts as missed when it is late by this part of the interval: polls are not sent to the millisecond."""
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who sends a request. `principal` is None where the registry asks for no login.
+
+    `may_replace` is asked only about a node of another principal: whether this one may act for it all the same.
+    """
+
+    principal: str | None = None
+    may_replace: Callable[[], bool] = _never
+
+
+ANYBODY: Final = Asker()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +65,8 @@ class Member:
     """Id of the parent in force."""
     pinned: str | None = None
     """Id of the parent that was set by hand; `parent` is another one only while that one is away."""
+    principal: str | None = None
+    """Who registered it: nobody else may poll under its id, or register again. None if there was no login."""
     live: bool = True
     lapses: int = 0
     """Number of absences since they were last forgotten."""
@@ -60,8 +82,9 @@ class Member:
     def __post_init__(self) -> None:
         self.site_parts = tuple(self.site.split("/")) if self.site else ()
 
-    def take(self, registration: Registration) -> None:
-        """Take a registration, except for its role."""
+    def take(self, registration: Registration, principal: str | None) -> None:
+        """Take a registration, except for its role. A principal is kept where there is no login any more."""
+        self.principal = principal or self.principal
         self.instance_id = registration.instance_id
         self.url = registration.url
         self.site = registration.site

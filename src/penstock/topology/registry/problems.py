@@ -8,7 +8,16 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from penstock.net.http.server import add_problems, problem
-from penstock.topology.registry.errors import Cycle, Full, IdInUse, InstanceWanted, NotAParent, Refusal, UnknownNode
+from penstock.topology.registry.errors import (
+    Cycle,
+    Full,
+    IdInUse,
+    InstanceWanted,
+    NotAParent,
+    NotOwner,
+    Refusal,
+    UnknownNode,
+)
 from penstock.topology.registry.service import NotStored
 
 BODY_BYTES_MAX = 64 * 1024
@@ -17,6 +26,7 @@ _STATUS: dict[type[Refusal], HTTPStatus] = {
     UnknownNode: HTTPStatus.NOT_FOUND,
     IdInUse: HTTPStatus.CONFLICT,
     InstanceWanted: HTTPStatus.CONFLICT,
+    NotOwner: HTTPStatus.FORBIDDEN,
     Cycle: HTTPStatus.CONFLICT,
     NotAParent: HTTPStatus.CONFLICT,
     Full: HTTPStatus.INSUFFICIENT_STORAGE,
@@ -25,6 +35,7 @@ _TYPES: dict[type[Refusal], str] = {
     UnknownNode: "unknown-node",
     IdInUse: "id-in-use",
     InstanceWanted: "instance-wanted",
+    NotOwner: "not-owner",
     Cycle: "cycle",
     NotAParent: "not-a-parent",
     Full: "full",

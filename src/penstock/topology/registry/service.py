@@ -17,7 +17,7 @@ from penstock.runtime.clock import Clock
 from penstock.topology.model import Topology
 from penstock.topology.registry.errors import Refusal
 from penstock.topology.registry.hierarchy import MISSED_POLLS, NODES_MAX, Hierarchy
-from penstock.topology.registry.member import Member, Registration
+from penstock.topology.registry.member import ANYBODY, Asker, Member, Registration
 from penstock.topology.registry.store import RegistryStore
 
 logger = logging.getLogger(__name__)
@@ -62,15 +62,15 @@ class RegistryService:
         """Time since a node's last request, as far as this process knows."""
         return max(0, self._clock.monotonic_ms() - member.last_poll_ms)
 
-    async def register(self, registration: Registration) -> Topology:
-        topology = await self._ask("register", lambda core, now: core.register(registration, now))
+    async def register(self, registration: Registration, asker: Asker = ANYBODY) -> Topology:
+        topology = await self._ask("register", lambda core, now: core.register(registration, now, asker))
         logger.info(
             "registered", extra={"node": topology.node_id, "role": topology.role, "parent": topology.parent_url}
         )
         return topology
 
-    async def poll(self, node_id: str, instance_id: str | None) -> Topology:
-        return await self._ask("poll", lambda core, now: core.poll(node_id, instance_id, now))
+    async def poll(self, node_id: str, instance_id: str | None, asker: Asker = ANYBODY) -> Topology:
+        return await self._ask("poll", lambda core, now: core.poll(node_id, instance_id, now, asker))
 
     async def set_parent(self, node_id: str, parent_id: str | None) -> Member:
         def change(core: Hierarchy, _: int) -> Member:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -16,9 +17,11 @@ from starlette.routing import Mount, Route, request_response
 
 from penstock.model.errors import KafkaError
 from penstock.net.http.bounded import Bounded
+from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.server import problem
-from penstock.net.http.session_gate import SessionGate, denied, session_of
+from penstock.net.http.session_gate import SessionGate, denied, is_stranger, session_of
 from penstock.observability.exposition import CONTENT_TYPE
+from penstock.observability.metrics import Probe
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.topology.registry.api import PREFIX, registry_app
@@ -28,16 +31,29 @@ from penstock.topology.registry.service import RegistryService
 SCRAPES_MAX = 8
 
 
-def registry_site(service: RegistryService, access: Access) -> Starlette:
+def _nothing() -> list[str]:
+    return []
+
+
+def registry_site(
+    service: RegistryService,
+    access: Access,
+    login: RequestLogin | None = None,
+    *,
+    warnings: Callable[[], list[str]] = _nothing,
+    probes: Iterable[Probe] = (),
+) -> Starlette:
+    """`login` says who asks; `warnings` are for the health report, `probes` for the metrics page."""
     metrics = CollectorRegistry(auto_describe=False)
-    metrics.register(_Families(RegistryProbe(service)))
+    metrics.register(_Families([RegistryProbe(service), *probes]))
 
     async def health(request: Request) -> Response:
         """The status for every session, the details for those that may describe the cluster."""
         members = service.hierarchy.members.values()
         body: dict[str, object] = {"status": "ready" if service.problem is None else "not ready"}
-        if access.shows_cluster(session_of(request), Operation.DESCRIBE):
+        if not is_stranger(request) and access.shows_cluster(session_of(request), Operation.DESCRIBE):
             body["problems"] = {"disk": service.problem} if service.problem is not None else {}
+            body["warnings"] = warnings()
             body["nodes"] = len(members)
             body["live"] = sum(member.live for member in members)
         status = HTTPStatus.OK if service.problem is None else HTTPStatus.SERVICE_UNAVAILABLE
@@ -60,7 +76,7 @@ def registry_site(service: RegistryService, access: Access) -> Starlette:
         ],
         exception_handlers={HTTPException: _not_here, KafkaError: denied},
     )
-    app.add_middleware(SessionGate, access=access)
+    app.add_middleware(SessionGate, access=access, login=login)
     return app
 
 
@@ -73,8 +89,8 @@ async def _not_here(request: Request, error: Exception) -> Response:
 class _Families(Collector):
     """Collector interface of prometheus-client."""
 
-    def __init__(self, probe: RegistryProbe) -> None:
-        self._probe = probe
+    def __init__(self, probes: Sequence[Probe]) -> None:
+        self._probes = probes
 
     def collect(self) -> list[Metric]:
-        return list(self._probe.families())
+        return [family for probe in self._probes for family in probe.families()]

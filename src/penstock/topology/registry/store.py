@@ -27,7 +27,7 @@ from penstock.topology.model import Topology
 from penstock.topology.registry.hierarchy import Changes
 from penstock.topology.registry.member import Member
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _SCHEMA = """
 CREATE TABLE identity (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE members (
@@ -44,7 +44,9 @@ CREATE TABLE members (
     told TEXT
 ) STRICT, WITHOUT ROWID;
 """
-_COLUMNS = "node_id, role, instance_id, url, site, poll_interval_ms, parent, pinned, live, lapses, told"
+_MIGRATIONS = (_SCHEMA, "ALTER TABLE members ADD COLUMN principal TEXT;")
+"""From each version to the next; scripts of earlier versions never change."""
+_COLUMNS = "node_id, role, instance_id, url, site, poll_interval_ms, parent, pinned, live, lapses, told, principal"
 
 
 class RegistryStore:
@@ -90,8 +92,9 @@ class RegistryStore:
         problem = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
-        if version == 0:
-            self._database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+        if version < SCHEMA_VERSION:
+            scripts = " ".join(_MIGRATIONS[version:])
+            self._database.executescript(f"BEGIN; {scripts} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
         with self._writing() as database:
             database.execute(
                 "INSERT OR IGNORE INTO identity VALUES ('registry_id', ?), ('version', '0')", (uuid.uuid4().hex[:12],)
@@ -110,7 +113,7 @@ class RegistryStore:
         with self._writing() as database:
             database.executemany("DELETE FROM members WHERE node_id = ?", [(node_id,) for node_id in changes.removed])
             database.executemany(
-                f"INSERT OR REPLACE INTO members ({_COLUMNS}) VALUES ({', '.join('?' * 11)})",
+                f"INSERT OR REPLACE INTO members ({_COLUMNS}) VALUES ({', '.join('?' * 12)})",
                 [_row(member) for member in changes.members],
             )
             database.execute("UPDATE identity SET value = ? WHERE name = 'version'", (str(changes.version),))
@@ -142,12 +145,12 @@ def _row(member: Member) -> tuple[Any, ...]:
         document = json.dumps([answer.version, answer.role, answer.parent_url, answer.fallbacks])
     return (
         member.node_id, member.role, member.instance_id, member.url, member.site, member.poll_interval_ms,
-        member.parent, member.pinned, member.live, member.lapses, document,
+        member.parent, member.pinned, member.live, member.lapses, document, member.principal,
     )  # fmt: skip
 
 
 def _member(row: tuple[Any, ...]) -> Member:
-    node_id, role, instance_id, url, site, poll_interval_ms, parent, pinned, live, lapses, document = row
+    node_id, role, instance_id, url, site, poll_interval_ms, parent, pinned, live, lapses, document, principal = row
     answer = None
     if document is not None:
         version, role_name, parent_url, fallbacks = json.loads(document)
@@ -157,4 +160,5 @@ def _member(row: tuple[Any, ...]) -> Member:
     return Member(
         node_id=node_id, role=Role(role), instance_id=instance_id, url=url, site=site,
         poll_interval_ms=poll_interval_ms, parent=parent, pinned=pinned, live=bool(live), lapses=lapses, answer=answer,
+        principal=principal,
     )  # fmt: skip

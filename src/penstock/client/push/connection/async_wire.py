@@ -138,6 +138,8 @@ class AsyncWire:
     async def _connect(self, make: Callable[[], asyncio.Protocol]) -> asyncio.Transport:
         loop = asyncio.get_running_loop()
         host, port = self._endpoint.host, self._endpoint.port
+        if self._endpoint.dial is not None:
+            return (await loop.create_connection(make, sock=self._endpoint.dial()))[0]
         if port and self._security.has_tls:
             context = await asyncio.to_thread(client_context, self._security)
             return (await loop.create_connection(make, host, port, ssl=context, server_hostname=host))[0]

@@ -1,0 +1,60 @@
+"""Requests of commands to an HTTP port of a node, a registry or an edge, with the login of `--command-config`.
+
+The names are those that Kafka clients have: `sasl.username` and `sasl.password` are sent as Basic, `ssl.ca.location`
+(or `ssl.truststore.location`) verifies the other side, and a certificate is shown if there is one.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+from penstock.cli.kafka.command_config import security_properties
+from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.client.security.properties import ClientSecurity, SecurityProblem
+from penstock.model.text.http_url import check_http_url, is_encrypted, is_this_machine
+
+LOGIN_HINT: Final = "put sasl.username and sasl.password into a file, and name it with --command-config"
+
+
+class HttpLogin:
+    """One address. CommandError if it cannot be used: `what` names the other side, `hint` says how to write it."""
+
+    def __init__(self, url: str, command_config: Path | None, *, what: str, hint: str) -> None:
+        self.url = url.rstrip("/")
+        try:
+            check_http_url(self.url)
+        except ValueError as error:
+            raise CommandError(f"the {what}'s URL: {error}", ExitCode.USAGE, hint=hint) from None
+        try:
+            security = ClientSecurity.of(security_properties(command_config))
+            self._context = _context(security) if is_encrypted(self.url) else None
+        except SecurityProblem as problem:
+            raise CommandError(f"--command-config: {problem}", ExitCode.USAGE) from None
+        self._header: str | None = None
+        if security.username and security.password is not None:
+            pair = f"{security.username}:{security.password}".encode()
+            self._header = f"Basic {base64.b64encode(pair).decode()}"
+        if self._header is not None and self._context is None and not is_this_machine(self.url):
+            raise CommandError(
+                "a password would be sent in plain text",
+                ExitCode.USAGE,
+                hint="write https://…, or leave sasl.username out of the file",
+            )
+
+    def open(self, request: urllib.request.Request, timeout_s: float) -> http.client.HTTPResponse:
+        """Send a request. OSError, urllib.error.HTTPError among them."""
+        if self._header is not None:
+            request.add_unredirected_header("Authorization", self._header)
+        answer: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_s, context=self._context)
+        return answer
+
+
+def _context(security: ClientSecurity) -> ssl.SSLContext:
+    from penstock.client.security.tls import client_context
+
+    return client_context(security)

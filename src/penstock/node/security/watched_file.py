@@ -1,0 +1,109 @@
+"""A file that decides who may do what: read at the start, and again when it has changed, whole or not at all.
+
+A file that cannot be read later changes nothing: one error line, a count and a warning in the health report until it
+can be read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+
+from penstock.config.secret_file import SecretFileError
+from penstock.node.errors import StartError
+from penstock.runtime.periodic import Periodic
+from penstock.security.acl.policy import PolicyError
+from penstock.security.users.document import UsersError
+
+logger = logging.getLogger(__name__)
+
+INTERVAL_MS: Final = 2_000
+BYTES_MAX: Final = 64 << 20
+ERRORS: Final = (OSError, PolicyError, UsersError, SecretFileError)
+
+Content = TypeVar("Content")
+_Stamp = tuple[int, ...] | None
+"""Time of the last change, size, inode and mode; None while there is no such file."""
+
+
+class WatchedFile(Generic[Content]):
+    """`read` makes the content of a path, or raises one of ERRORS; `put` puts it in force, on the event loop.
+
+    `setting` names the file, `title` says what it is, and `kept` what goes on if a new one cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        setting: str,
+        title: str,
+        kept: str,
+        read: Callable[[Path], Content],
+        put: Callable[[Content], None],
+        interval_ms: int = INTERVAL_MS,
+    ) -> None:
+        self.failures = 0
+        self.problem: str | None = None
+        """The reason why what is in force is not that of the file; None if it is."""
+        self._path = path
+        self._setting, self._title, self._kept = setting, title, kept
+        self._read_content = read
+        self._put = put
+        self._stamp: _Stamp = None
+        self._lock = asyncio.Lock()
+        self._periodic = Periodic(title, interval_ms, self.refresh)
+
+    def load(self) -> None:
+        """Put the content in force, or raise StartError: nothing starts without the rules that it was given."""
+        try:
+            self._stamp, content = self._read()
+        except ERRORS as error:
+            text = f"{self._setting} {self._path}: {_reason(error)}; correct the file, or take the setting out"
+            raise StartError(text) from error
+        self._put(content)
+
+    def watch(self) -> None:
+        self._periodic.start()
+
+    async def stop(self) -> None:
+        await self._periodic.stop()
+
+    async def refresh(self) -> None:
+        """Read the file if it has changed. The disk is waited for in a thread."""
+        async with self._lock:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        stamp = await asyncio.to_thread(self._current_stamp)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._stamp, content = await asyncio.to_thread(self._read)
+        except ERRORS as error:
+            self.failures += 1
+            self.problem = f"{self._path}: {_reason(error)}"
+            logger.error("the %s has changed and cannot be used, %s: %s", self._title, self._kept, self.problem)
+            return
+        self.problem = None
+        self._put(content)
+
+    def _current_stamp(self) -> _Stamp:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+
+    def _read(self) -> tuple[_Stamp, Content]:
+        """The content, and the stamp from before it was read: a change meanwhile is seen the next time."""
+        stamp = self._current_stamp()
+        return stamp, self._read_content(self._path)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)

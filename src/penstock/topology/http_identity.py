@@ -1,0 +1,108 @@
+"""How a node shows itself to its registry and to its parent, and how it verifies them.
+
+A password or a token is sent over https, or within this machine, and nowhere else: a registry that names a parent
+without TLS does not get a node to tell its password to the network. Certificates are verified, names of hosts included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+from typing import TYPE_CHECKING, Final
+
+from penstock.client.security.properties import ClientSecurity, SecurityProblem
+from penstock.client.security.tls import client_context
+from penstock.config.secret_file import SecretFileError, check_secret_file
+from penstock.config.settings import HttpClientSettings
+from penstock.model.text.http_url import is_encrypted
+
+if TYPE_CHECKING:
+    import aiohttp
+
+DETAIL_CHARACTERS_MAX: Final = 300
+
+
+class IdentityProblem(Exception):
+    """Certificates or keys of this node that cannot be used, with the reason; files may be put right meanwhile."""
+
+
+class HttpIdentity:
+    """`section` names the settings, for messages."""
+
+    def __init__(self, settings: HttpClientSettings, section: str) -> None:
+        self._settings = settings
+        self._section = section
+
+    def check(self, url: str) -> None:
+        """ValueError if the other side must not be asked at this address."""
+        self._settings.check_url(url, self._section)
+
+    async def session(self, url: str, **options: object) -> aiohttp.ClientSession:
+        """A session of requests to one address, with certificates as the files have them now.
+
+        aiohttp has to be loaded. IdentityProblem, and ValueError as in `check`.
+        """
+        import aiohttp
+
+        self.check(url)
+        context = await asyncio.to_thread(self._context) if is_encrypted(url) else None
+        connector = aiohttp.TCPConnector(limit=2, ssl=True if context is None else context)
+        return aiohttp.ClientSession(connector=connector, headers=self._headers(), **options)  # type: ignore[arg-type]
+
+    def reason_of(self, error: BaseException) -> str:
+        """Why a request has failed, in one line."""
+        import aiohttp
+
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            cause = error.certificate_error
+            said = cause.verify_message if isinstance(cause, ssl.SSLCertVerificationError) else str(cause)
+            return f"its certificate is refused: {said}"
+        if isinstance(error, aiohttp.ClientConnectorSSLError):
+            return f"no TLS with it: {getattr(error.os_error, 'reason', None) or error.os_error}"
+        text = " ".join(str(error).split()) or type(error).__name__
+        is_cut = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
+        if is_cut and self._settings.certificate_file is not None:
+            # With TLS 1.3 a server refuses a client's certificate after the handshake, by ending the connection.
+            return f"{text}; perhaps {self._section}.certificate_file has expired, or is not of an authority it knows"
+        return text
+
+    def _headers(self) -> dict[str, str]:
+        settings = self._settings
+        if settings.token is not None:
+            return {"Authorization": f"Bearer {settings.token.reveal()}"}
+        if settings.username is not None and settings.password is not None:
+            pair = f"{settings.username}:{settings.password.reveal()}".encode()
+            return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+        return {}
+
+    def _context(self) -> ssl.SSLContext:
+        settings = self._settings
+        try:
+            own_key = settings.key_file or settings.certificate_file
+            if own_key is not None:
+                check_secret_file(own_key)
+            return client_context(
+                ClientSecurity(
+                    protocol="SSL",
+                    authorities_file=_text(settings.ca_file),
+                    certificate_file=_text(settings.certificate_file),
+                    key_file=_text(settings.key_file),
+                    key_password=None if settings.key_password is None else settings.key_password.reveal(),
+                )
+            )
+        except (SecurityProblem, SecretFileError) as problem:
+            raise IdentityProblem(f"{self._section}: {problem}") from None
+
+
+def detail_of(body: bytes, otherwise: str) -> str:
+    """The `detail` of a problem in an answer; without one the text that is given."""
+    try:
+        return " ".join(str(json.loads(body)["detail"]).split())[:DETAIL_CHARACTERS_MAX]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return otherwise
+
+
+def _text(path: object) -> str | None:
+    return None if path is None else str(path)
