@@ -70,7 +70,7 @@ compat-setup: setup ## fetch the real clients that `make compat` runs
 	@if [ -x tests/compat/setup.sh ]; then tests/compat/setup.sh; fi
 
 compat: compat-setup ## real Kafka clients and tools, unmodified, against the broker
-	$(PYTEST) tests/compat -m compat
+	$(PYTEST) tests/compat tests/own_clients -m compat
 
 spark: compat-setup ## topics as Spark tables and streams and in pipelines, in real sessions; needs Java 17 or newer
 	tools/java.sh --required

@@ -15,12 +15,15 @@ from penstock.client.answer_error import check
 from penstock.client.breaker import Breaker
 from penstock.client.connection import BrokerUnavailable, Connection
 from penstock.client.retries import persist
-from penstock.client.security.properties import PLAINTEXT, ClientSecurity
+from penstock.client.security.properties import PLAINTEXT, ClientSecurity, SecurityProblem
+from penstock.client.security.tls import client_context
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FIND_COORDINATOR, METADATA
 
 if TYPE_CHECKING:
+    import ssl
+
     from penstock.protocol.kafka.replies.metadata import MetadataResponsePartition
     from penstock.protocol.kafka.requests.metadata import MetadataRequestTopicValues
 
@@ -53,6 +56,7 @@ class Cluster:
     ) -> None:
         self._bootstrap = tuple(bootstrap)
         self._security = security
+        self._context: ssl.SSLContext | None = None
         self._client_id = client_id
         self.timeout_s = timeout_s
         self._request_timeout_s = min(request_timeout_s, timeout_s)
@@ -78,8 +82,9 @@ class Cluster:
         return persist(attempt, timeout_s=self.timeout_s, before_next=self.forget)
 
     def forget(self) -> None:
-        """Forget everything that may be outdated, including connections."""
+        """Forget everything that may be outdated, including connections, and certificates that were read from files."""
         self.close()
+        self._context = None
         self._leaders.clear()
         self._coordinators.clear()
 
@@ -112,7 +117,11 @@ class Cluster:
     def _connect(self, address: Address) -> Connection:
         try:
             connection = Connection(
-                address, client_id=self._client_id, timeout_s=self._request_timeout_s, security=self._security
+                address,
+                client_id=self._client_id,
+                timeout_s=self._request_timeout_s,
+                security=self._security,
+                context=self._tls_context(),
             )
         except BrokerUnavailable:
             self._breaker.failed(address, time.monotonic())
@@ -120,6 +129,15 @@ class Cluster:
         self._breaker.succeeded(address)
         self._connections[address] = connection
         return connection
+
+    def _tls_context(self) -> ssl.SSLContext | None:
+        """The TLS of all connections: to load the authorities of a system takes longer than a handshake."""
+        if self._context is None and self._security.has_tls:
+            try:
+                self._context = client_context(self._security)
+            except SecurityProblem as problem:
+                raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(problem)) from problem
+        return self._context
 
     def leader(self, place: TopicPartition) -> Connection:
         if place not in self._leaders:

@@ -18,6 +18,7 @@ from penstock.client.calls import Calls
 from penstock.client.security.login import LoginRefused, log_in
 from penstock.client.security.properties import PLAINTEXT, ClientSecurity, SecurityProblem
 from penstock.client.security.tls import client_context, encrypted
+from penstock.client.security.tls_problem import certificate_problem, tls_problem
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
 from penstock.net.networks import network_of
@@ -30,6 +31,14 @@ SASL_HANDSHAKE_VERSION = 1
 SASL_AUTHENTICATE_VERSION = 2
 LIFETIME_SHARE = 0.85
 """The part of a session after which the client logs in again."""
+CREDENTIALS = "check sasl.username and sasl.password"
+# By the protocol, what it may mean that a broker closes a connection instead of the first answer.
+_WRONG_PORT = {
+    "PLAINTEXT": "if it wants TLS or a login there, set security.protocol",
+    "SSL": "if it wants no TLS or a login, too, set security.protocol; if a certificate, ssl.certificate.location",
+    "SASL_PLAINTEXT": "if it wants TLS or no login there, set security.protocol",
+    "SASL_SSL": "if it wants no TLS or no login there, set security.protocol",
+}
 
 
 class BrokerUnavailable(OSError):
@@ -54,35 +63,52 @@ class UnderWay(NamedTuple):
 
 
 class Connection(Calls):
-    """Raises KafkaError with SASL_AUTHENTICATION_FAILED if the broker is not trusted or does not let us in."""
+    """Raises KafkaError with SASL_AUTHENTICATION_FAILED if the broker is not trusted or does not let us in.
+
+    `context` is that of `security`, for callers that make more than one connection.
+    """
 
     def __init__(
-        self, address: Address, *, client_id: str, timeout_s: float, security: ClientSecurity = PLAINTEXT
+        self,
+        address: Address,
+        *,
+        client_id: str,
+        timeout_s: float,
+        security: ClientSecurity = PLAINTEXT,
+        context: ssl.SSLContext | None = None,
     ) -> None:
         self.address = address
         self._security = security
         self._log_in_again_at = math.inf
         self._client_id = client_id.encode()
         self._correlation_id = 0
+        self._is_answered = False
         self._expected: deque[_Expected] = deque()
         self._waiting: dict[int, memoryview] = {}  # answers that arrived before their senders asked for them
         endpoint = Endpoint(*address)
         try:
             self._socket = network_of(endpoint).client().connect(endpoint, timeout_s)
-            if security.has_tls:
-                self._socket = encrypted(self._socket, address.host, client_context(security))
-        except ssl.SSLCertVerificationError as error:
-            self._socket.close()
-            raise KafkaError(
-                ErrorCode.SASL_AUTHENTICATION_FAILED, f"{address} is not trusted: {error.verify_message}"
-            ) from error
-        except SecurityProblem as problem:
-            self._socket.close()
-            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(problem)) from problem
         except (OSError, UnknownImplementation, ValueError) as error:
             raise BrokerUnavailable(f"{address} cannot be reached: {error}") from error
+        if security.has_tls:
+            self._socket = self._encrypted(context)
         if security.has_sasl:
             self._log_in()
+
+    def _encrypted(self, context: ssl.SSLContext | None) -> ssl.SSLSocket:
+        try:
+            return encrypted(self._socket, self.address.host, context or client_context(self._security))
+        except (OSError, SecurityProblem) as error:
+            self._socket.close()
+            if isinstance(error, SecurityProblem):
+                raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(error)) from error
+            self._check_tls(tls_problem(error))
+            raise BrokerUnavailable(f"{self.address} does not shake hands: {error}; {_WRONG_PORT['SSL']}") from error
+
+    def _check_tls(self, problem: str | None) -> None:
+        """Raise KafkaError for a problem that another attempt would have as well."""
+        if problem is not None:
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, f"{self.address} {problem}")
 
     def __enter__(self) -> Self:
         return self
@@ -117,14 +143,14 @@ class Connection(Calls):
             mechanism = self._security.mechanism or ""
             handshake = self.call(SASL_HANDSHAKE, SASL_HANDSHAKE_VERSION, mechanism=mechanism)
             offered = ", ".join(handshake.mechanisms)
-            check(handshake.error_code, f"{self.address} does not offer {mechanism}, but {offered}")
+            fix = "set sasl.mechanism" if offered else "it asks for no login there: set security.protocol"
+            check(handshake.error_code, f"it does not offer {mechanism}, but {offered or 'none'}; {fix}")
             log_in(self._security, exchange)
-        except LoginRefused as refused:
+        except (LoginRefused, KafkaError) as error:
             self.close()
-            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, f"{self.address}: {refused}") from None
-        except KafkaError:
-            self.close()
-            raise
+            code = error.code if isinstance(error, KafkaError) else ErrorCode.SASL_AUTHENTICATION_FAILED
+            text = str(error) if ";" in str(error) else f"{error}; {CREDENTIALS}"
+            raise KafkaError(code, f"{self.address}: {text}") from None
         if lifetime_ms:
             self._log_in_again_at = time.monotonic() + lifetime_ms / 1000 * LIFETIME_SHARE
 
@@ -144,6 +170,7 @@ class Connection(Calls):
             self._send_all([INT32.pack(size) + header, *body])
         except OSError as error:
             self.close()
+            self._check_tls(certificate_problem(error))
             raise BrokerUnavailable(f"{self.address} does not take requests: {error}") from error
         self._expected.append(_Expected(self._correlation_id, api_key, version))
         return UnderWay(self, self._correlation_id)
@@ -179,7 +206,10 @@ class Connection(Calls):
             answer = self._take(size)
         except OSError as error:
             self.close()
-            raise BrokerUnavailable(f"{self.address} gave no answer: {error}") from error
+            self._check_tls(certificate_problem(error))
+            hint = "" if self._is_answered else f"; {_WRONG_PORT[self._security.protocol]}"
+            raise BrokerUnavailable(f"{self.address} gave no answer: {error}{hint}") from error
+        self._is_answered = True
         (correlation_id,) = INT32.unpack_from(answer)
         if correlation_id != expected.correlation_id:
             self.close()

@@ -51,7 +51,7 @@ class ClientOptions(TypedDict, total=False):
     request_timeout_ms: Count
     """Time for a request, after which the broker counts as unreachable; 30,000, and 5,000 for the first one."""
     config: Mapping[str, str | int | float | bool]
-    """More settings of librdkafka, such as security.protocol. Those that have a name here are refused."""
+    """More settings of librdkafka, those of security also under Java's names. What has a name here is refused."""
 
 
 @with_config(_CHECKS)

@@ -23,7 +23,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.sdk.errors import ClosedError, CommitFailed, DeserializationError, SettingsError, StateError
 from penstock.sdk.formats import Value
 from penstock.sdk.idle_clock import IdleClock
-from penstock.sdk.librdkafka.common_config import logger
+from penstock.sdk.librdkafka.common_config import client_security, logger
 from penstock.sdk.librdkafka.consumer_config import consumer_config
 from penstock.sdk.librdkafka.errors import GONE, REJOINED, accepted_settings, cause, translate, translated
 from penstock.sdk.librdkafka.first_contact import FirstContact
@@ -53,7 +53,7 @@ class Receiving(Generic[Value]):
         with accepted_settings():
             self.library = Consumer(config, logger=logger)
         self.idle = IdleClock(self.options.get("idle_timeout_s"), self.options["max_poll_interval_ms"] / 1000)
-        contact = FirstContact(self.library, bootstrap, given)
+        contact = FirstContact(self.library, bootstrap, given, client_security(self.options))
         self.membership = Membership(self.library, topics, self.options, self._forget, self.idle, contact)
         self.is_stopped = threading.Event()
         self._buffer: deque[Message] = deque()

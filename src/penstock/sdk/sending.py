@@ -19,7 +19,7 @@ from penstock.sdk.arguments import INT32_MAX, INT64_MAX, checked_number, is_text
 from penstock.sdk.delivery import Delivery, Failures, Headers, Outgoing, Settle
 from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
-from penstock.sdk.librdkafka.common_config import common_config, logger
+from penstock.sdk.librdkafka.common_config import client_security, common_config, logger
 from penstock.sdk.librdkafka.delivery_reports import DeliveryReports
 from penstock.sdk.librdkafka.errors import accepted_settings, cause, translate, translated
 from penstock.sdk.librdkafka.first_contact import FirstContact
@@ -45,7 +45,8 @@ class Sending:
         self._counts = PartitionCounts(self.library, self.options["request_timeout_ms"] / 1000)
         self.failures = Failures()
         self._policies = PolicyTexts(common_config(bootstrap, self.options))
-        self._reports = DeliveryReports(self.library, FirstContact(self.library, bootstrap, given))
+        contact = FirstContact(self.library, bootstrap, given, client_security(self.options))
+        self._reports = DeliveryReports(self.library, contact)
         self.is_closed = False
 
     def __del__(self) -> None:

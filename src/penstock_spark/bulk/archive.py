@@ -24,6 +24,7 @@ from penstock.bulk.errors import BulkError, Changed
 from penstock.bulk.topics import KnownTopic
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
+from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.bulk.manifest import ArchiveFile, Manifest, ManifestFile, committed, new_manifest, sync_directory
 from penstock_spark.bulk.merge import merge
@@ -46,6 +47,7 @@ class ArchiveSettings:
     tolerant: bool = False
     """Whether records that were removed from the topic before they were archived are skipped."""
     step_rows_max: int = 1 << 62
+    security: ClientSecurity = PLAINTEXT
 
 
 class Step(NamedTuple):
@@ -123,6 +125,7 @@ class Archive:
             settings.file_bytes,
             settings.compression,
             settings.tolerant,
+            security=settings.security,
         )
         rows_most = min(FIRST_STEP_ROWS, settings.step_rows_max)
         while ranges := self._ranges(rows_most):

@@ -16,6 +16,7 @@ import pyarrow as pa
 from penstock.bulk.errors import Changed, Damaged
 from penstock.client.address import parse_addresses
 from penstock.client.cluster import Cluster
+from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.bulk.manifest import ArchiveFile
 from penstock_spark.bulk.sorted_file import COLUMNS, SortedFile, longs
@@ -50,9 +51,11 @@ class PieceTask:
     compression: str
     tolerant: bool
     timeout_s: float = 60.0
+    security: ClientSecurity = PLAINTEXT
 
     def connect(self) -> Cluster:
-        return Cluster(parse_addresses(self.bootstrap), client_id="penstock-archive", timeout_s=self.timeout_s)
+        addresses = parse_addresses(self.bootstrap)
+        return Cluster(addresses, client_id="penstock-archive", timeout_s=self.timeout_s, security=self.security)
 
 
 def write_pieces(task: PieceTask, ranges: Sequence[Range], advanced: Advanced | None = None) -> list[ArchiveFile]:

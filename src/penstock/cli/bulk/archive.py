@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli.bulk.run import ResultOutput, ShowProgress, open_cluster, readable_errors
 from penstock.cli.bulk.screen import JobScreen
-from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer
+from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, client_security
 from penstock.cli.terminal.byte_size import parse_size
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
@@ -55,6 +55,7 @@ def archive(
         "file_bytes": parse_size(file_size, "--file-size"),
         "compression": compression,
         "tolerant": skip_missing,
+        "security": client_security(),
     }
     if commit_rows is not None:
         settings["step_rows_max"] = commit_rows

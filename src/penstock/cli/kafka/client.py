@@ -134,25 +134,13 @@ def connect(bootstrap: str, properties: Sequence[str] | None = None) -> KafkaCli
 
 def client_properties(given: Sequence[str] | None = None) -> dict[str, str]:
     """The properties of --command-config and --property, of which the latter win, under librdkafka's names."""
-    from penstock.client.security.properties import NAMES, ClientSecurity, SecurityProblem
+    from penstock.client.security.properties import SecurityProblem, for_librdkafka
 
     properties = {**parse_pairs(named_properties(), "--command-config"), **parse_pairs(given, "--property")}
-    if not _is_for_us(properties):
-        return properties
-    others = {name: value for name, value in properties.items() if name not in NAMES}
     try:
-        return {**others, **ClientSecurity.of(properties).for_librdkafka()}
+        return for_librdkafka(properties)
     except SecurityProblem as problem:
         raise CommandError(str(problem), ExitCode.USAGE, hint="see --command-config and --property") from None
-
-
-def _is_for_us(properties: Mapping[str, str]) -> bool:
-    """Whether these are properties of security that our own client knows, too: librdkafka has more of them."""
-    from penstock.client.security.properties import MECHANISMS, NAMES
-
-    mechanism = properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or MECHANISMS[0]
-    is_archive = "ssl.keystore.location" in properties and "ssl.keystore.type" not in properties  # PKCS#12
-    return bool(properties.keys() & NAMES) and mechanism in MECHANISMS and not is_archive
 
 
 def client_security(properties: Mapping[str, str] | None = None) -> ClientSecurity:
@@ -171,20 +159,22 @@ def _try_login(address: str, properties: Mapping[str, str]) -> str | None:
 
     CommandError if the broker does not let us in, or is not trusted.
     """
-    if not _is_for_us(properties):
+    from penstock.client.security.properties import is_ours
+
+    if not is_ours(properties):
         return None
     from penstock.client.address import parse_addresses
-    from penstock.client.connection import BrokerUnavailable, Connection
+    from penstock.client.connection import BrokerUnavailable
+    from penstock.client.security.first_login import try_login
     from penstock.model.errors import KafkaError
 
     (where,) = parse_addresses(address)
     try:
-        security = client_security(properties)
-        Connection(where, client_id="penstock-cli", timeout_s=REQUEST_TIMEOUT_S, security=security).close()
+        try_login(where, client_security(properties), client_id="penstock-cli", timeout_s=REQUEST_TIMEOUT_S)
     except BrokerUnavailable as error:
         return str(error)
     except KafkaError as error:
-        raise CommandError(str(error), hint="see --command-config and --property") from error
+        raise CommandError(str(error)) from error
     return None
 
 

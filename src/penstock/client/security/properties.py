@@ -123,6 +123,21 @@ class ClientSecurity:
 PLAINTEXT: Final = ClientSecurity()
 
 
+def is_ours(properties: Mapping[str, str]) -> bool:
+    """Whether these are properties of security that `ClientSecurity` knows: librdkafka has more of them."""
+    mechanism = properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or MECHANISMS[0]
+    is_archive = "ssl.keystore.location" in properties and "ssl.keystore.type" not in properties  # PKCS#12
+    return bool(properties.keys() & NAMES) and mechanism in MECHANISMS and not is_archive
+
+
+def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
+    """The same properties under names that librdkafka knows. SecurityProblem if they do not fit together."""
+    if not is_ours(properties):
+        return dict(properties)
+    others = {name: value for name, value in properties.items() if name not in NAMES}
+    return {**others, **ClientSecurity.of(properties).for_librdkafka()}
+
+
 def _one(properties: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     given = {name: properties[name] for name in names if properties.get(name)}
     if len(set(given.values())) > 1:

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 
 from penstock.sdk.errors import ClosedError
-from penstock.sdk.librdkafka.common_config import common_config, logger
+from penstock.sdk.librdkafka.common_config import client_security, common_config, logger
 from penstock.sdk.librdkafka.errors import accepted_settings, translated
 from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.options import COMMON_DEFAULTS, ClientOptions, checked
@@ -22,7 +22,9 @@ class Link:
         config = common_config(bootstrap, self.options)
         with accepted_settings():
             self._library: AdminClient | None = AdminClient(config, logger=logger)
-        self._contact: FirstContact | None = FirstContact(self._library, bootstrap, given)
+        self._contact: FirstContact | None = FirstContact(
+            self._library, bootstrap, given, client_security(self.options)
+        )
 
     def check_open(self) -> AdminClient:
         if self._library is None:

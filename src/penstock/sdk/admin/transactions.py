@@ -1,4 +1,4 @@
-"""Transactions. librdkafka cannot list or describe them, so those two go over `penstock.client`, in plain TCP.
+"""Transactions. librdkafka cannot list or describe them, so those two go over `penstock.client`.
 
 Ending one is librdkafka's: a new producer of the same transactional id aborts the open transaction and fences the old
 one.
@@ -14,7 +14,6 @@ from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import TRANSACTION, Cluster
 from penstock.client.connection import BrokerUnavailable
 from penstock.client.entities import build
-from penstock.client.security.properties import ClientSecurity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
@@ -24,6 +23,7 @@ from penstock.sdk.admin.link import Link
 from penstock.sdk.admin.values import TransactionInfo, TransactionListing
 from penstock.sdk.arguments import checked_name
 from penstock.sdk.errors import BrokerError, NotFound, SettingsError, StateError, Unreachable
+from penstock.sdk.librdkafka.common_config import client_security
 from penstock.sdk.sending import Sending
 from penstock.sdk.transactional import Transactional
 
@@ -93,7 +93,12 @@ def abort(link: Link, transactional_id: str) -> None:
 @contextlib.contextmanager
 def _cluster(link: Link) -> Iterator[Cluster]:
     addresses = parse_addresses(link.bootstrap)
-    security = ClientSecurity.of({name: str(value) for name, value in link.options["config"].items()})
+    security = client_security(link.options)
+    if security is None:
+        hint = "use PLAIN or SCRAM for the login, and PEM for certificates"
+        raise SettingsError(
+            "config: only librdkafka knows these properties, and it does not list transactions", hint=hint
+        )
     client_id = link.options["client_id"]
     with Cluster(addresses, client_id=client_id, timeout_s=link.timeout_s, security=security) as cluster:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.client.address import parse_addresses
+from penstock.client.security.properties import NAMES, ClientSecurity, SecurityProblem, for_librdkafka, is_ours
 from penstock.model.text.http_url import has_credentials
 from penstock.sdk.arguments import is_text
 from penstock.sdk.errors import SettingsError
@@ -65,8 +66,14 @@ def common_config(bootstrap: str, options: ClientOptions) -> dict[str, Any]:
         # Otherwise librdkafka 2.16 recreates its brokers when the last one is gone, but keeps the old object as the
         # group's coordinator, and waits for it in vain.
         "metadata.recovery.strategy": "none",
-        **_checked(options["config"]),
+        **_secured(_checked(options["config"])),
     }
+
+
+def client_security(options: ClientOptions) -> ClientSecurity | None:
+    """What our own client makes of the settings; None if only librdkafka knows them."""
+    texts = _texts(options["config"])
+    return ClientSecurity.of(texts) if is_ours(texts) or not texts else None
 
 
 def _checked(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -77,3 +84,19 @@ def _checked(config: Mapping[str, Any]) -> Mapping[str, Any]:
         if name in _WITH_A_NAME:
             raise SettingsError(f"config[{name!r}] has a name of its own", hint=f"use {_WITH_A_NAME[name]}")
     return config
+
+
+def _secured(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Settings of security under librdkafka's names: those of Java's client are taken, too."""
+    try:
+        return {
+            **{name: value for name, value in config.items() if name not in NAMES},
+            **for_librdkafka(_texts(config)),
+        }
+    except SecurityProblem as problem:
+        raise SettingsError(f"config: {problem}") from None
+
+
+def _texts(config: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of security as text."""
+    return {name: str(value) for name, value in config.items() if name in NAMES}

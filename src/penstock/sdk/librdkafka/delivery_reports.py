@@ -11,7 +11,7 @@ import time
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from penstock.sdk.errors import Unreachable
+from penstock.sdk.errors import NotAllowed, Unreachable
 from penstock.sdk.librdkafka.errors import translate
 from penstock.sdk.librdkafka.first_contact import HINT, FirstContact
 
@@ -29,6 +29,7 @@ class DeliveryReports:
         self._contact = contact
         self.is_reached = False  # whether a broker has ever answered; delivered messages set it, too
         self._silence = ""
+        self._refusal: NotAllowed | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-producer", daemon=True)
         self._thread.start()
@@ -53,6 +54,8 @@ class DeliveryReports:
         if error.code() > 0:  # a broker's own
             self.is_reached = True
         if not self.is_reached:
+            if self._refusal is not None:
+                return NotAllowed(f"{what}: {self._refusal}", code=self._refusal.code)
             if error.code() == KafkaError._MSG_TIMED_OUT and not self._silence:
                 self._silence = self._contact.silence()
             if self._silence:
@@ -66,8 +69,12 @@ class DeliveryReports:
             self._poll()
 
     def _find_broker(self) -> None:
-        """Wait for the first answer of a broker. If none comes in time, give up what is queued."""
+        """Wait for the first answer of a broker. If none comes in time, or a refusal, give up what is queued."""
         deadline = time.monotonic() + self._contact.timeout_s
+        self._refusal = self._contact.refusal()
+        if self._refusal is not None:
+            self._library.purge(in_flight=False)
+            return
         ask_s = _ASK_S
         while not (self._stop.is_set() or self.is_reached):
             left_s = deadline - time.monotonic()

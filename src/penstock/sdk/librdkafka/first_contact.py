@@ -1,7 +1,8 @@
 """The first question to a broker, which finds a wrong address within seconds and names it.
 
 librdkafka by itself retries quietly until the timeout of the request, and its error has no address. A broker that was
-reached once is given the whole request timeout from then on.
+reached once is given the whole request timeout from then on. Nor does it say why a broker does not let it in, or is not
+trusted: where there is TLS or a login, our own client tries it first.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaError, KafkaException
 
 from penstock.client.address import Address, parse_addresses
-from penstock.sdk.errors import Unreachable
+from penstock.client.security.properties import ClientSecurity
+from penstock.sdk.errors import NotAllowed, Unreachable
 from penstock.sdk.librdkafka.errors import cause, translate
 
 FIRST_CONTACT_MS = 5_000
@@ -28,14 +30,20 @@ class Library(Protocol):
 
 
 class FirstContact:
-    def __init__(self, library: Library, bootstrap: str, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, library: Library, bootstrap: str, given: Mapping[str, Any], security: ClientSecurity | None
+    ) -> None:
         self._library = library
         self._bootstrap = bootstrap
+        self._security = security
         timeout_ms = given.get("request_timeout_ms", FIRST_CONTACT_MS)
         self.timeout_s = min(timeout_ms, given.get("delivery_timeout_ms", timeout_ms)) / 1000
 
     def metadata(self) -> Any:
         """Return all topics and brokers. Asking for all, unlike asking for one, creates none."""
+        refusal = self.refusal()
+        if refusal is not None:
+            raise refusal
         try:
             return self._library.list_topics(timeout=self.timeout_s)
         except KafkaException as error:
@@ -43,6 +51,26 @@ class FirstContact:
             if found.code() not in _SILENT:
                 raise translate(found, f"brokers at {self._bootstrap}") from error
             raise Unreachable(self.silence(), hint=HINT, code=found.name()) from error
+
+    def refusal(self) -> NotAllowed | None:
+        """Return why no broker lets this client in, or why none is trusted; None if one does, or none answers."""
+        if self._security is None or not (self._security.has_tls or self._security.has_sasl):
+            return None
+        from penstock.client.connection import BrokerUnavailable
+        from penstock.client.security.first_login import try_login
+        from penstock.model.errors import KafkaError
+
+        found = None
+        for address in parse_addresses(self._bootstrap):
+            try:
+                try_login(address, self._security, client_id="penstock-sdk", timeout_s=self.timeout_s)
+            except BrokerUnavailable:
+                continue  # which the library finds out, too
+            except KafkaError as error:
+                found = NotAllowed(f"config: {error}", code=error.code.name)
+            else:
+                return None
+        return found
 
     def is_answered(self, timeout_s: float) -> bool:
         """Return whether a broker answers within this time, even if it refuses."""

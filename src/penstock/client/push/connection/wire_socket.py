@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
 from typing import Protocol
 
 from penstock.client.push.errors import NotConnected
 from penstock.client.security.properties import ClientSecurity, SecurityProblem
+from penstock.client.security.tls_problem import tls_problem
 
 READ_BYTES = 256 * 1024
 _TIMEVAL = struct.Struct("ll")
@@ -73,13 +73,9 @@ def connected(host: str, port: int, timeout_s: float) -> socket.socket:
 def unreachable(host: str, port: int, error: OSError) -> NotConnected:
     if isinstance(error, socket.gaierror):
         return NotConnected(f"the name {host} is not known ({error.strerror})")
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return NotConnected(
-            f"{host}:{port} is not trusted ({error.verify_message}); set ssl.ca.location to the authority of its"
-            " certificate, and connect by a name that it has"
-        )
-    if isinstance(error, ssl.SSLError):
-        return NotConnected(f"no TLS with {host}:{port} ({error.reason or error}); check security.protocol")
+    problem = tls_problem(error)
+    if problem is not None:
+        return NotConnected(f"{host}:{port} {problem}")
     reason = "no answer in time" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
     place = f"{host}:{port}" if port else host
     return NotConnected(f"no broker at {place} ({reason}); start one with `penstock serve`, or name its push port")

@@ -1,0 +1,18 @@
+"""A connection that is made only to find out whether the broker is trusted and lets the client in.
+
+librdkafka tries again and again where it is refused, and does not tell why; here the reason is an exception.
+"""
+
+from __future__ import annotations
+
+from penstock.client.address import Address
+from penstock.client.connection import Connection
+from penstock.client.security.properties import ClientSecurity
+from penstock.protocol.kafka.apis import API_VERSIONS
+
+
+def try_login(address: Address, security: ClientSecurity, *, client_id: str, timeout_s: float) -> None:
+    """KafkaError if it does not work, BrokerUnavailable if nobody answers."""
+    with Connection(address, client_id=client_id, timeout_s=timeout_s, security=security) as connection:
+        if not security.has_sasl:  # with TLS 1.3 a client hears what its certificate is worth when it reads
+            connection.call(API_VERSIONS, 0)

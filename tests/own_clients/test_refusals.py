@@ -1,0 +1,143 @@
+"""A client that is not let in, or does not trust the broker, says so at once, with the fix, and shows no secret."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock import Admin, Consumer, Producer
+from penstock.client.address import parse_addresses
+from penstock.client.cluster import Cluster
+from penstock.client.security.properties import ClientSecurity
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.sdk import NotAllowed
+from tests.own_clients.conftest import Commands
+from tests.support.raw_client import unique_name
+from tests.support.secured_broker import OPEN, SecuredBroker
+
+pytestmark = pytest.mark.feature("F-03", "F-04")
+
+WRONG = "not-the-word"
+AT_ONCE_S = 20.0
+"""Less than the timeouts of a request (30 s) and of a message (120 s), and enough on a busy machine."""
+CASES = [
+    ("BOTH", "SCRAM-SHA-256", ("invalid credentials", "check sasl.username and sasl.password")),
+    ("LOGIN", "PLAIN", ("Invalid username or password", "check sasl.username and sasl.password")),
+    ("STRANGER", None, ("is not trusted", "name the file of its authority with ssl.ca.location")),
+    ("MISNAMED", None, ("is not trusted: IP address mismatch", "connect by a name that its certificate has")),
+]
+
+
+def properties(broker: SecuredBroker, listener: str, mechanism: str | None) -> dict[str, str]:
+    """The user has a wrong password; failed logins of a name of its own hold nobody else off."""
+    found = broker.properties(listener, mechanism)
+    return found | {"sasl.username": unique_name("user"), "sasl.password": WRONG} if mechanism else found
+
+
+def _list(where: str, config: dict[str, str]) -> None:
+    with Admin(where, config=config) as admin:
+        admin.list_topics()
+
+
+def _send(where: str, config: dict[str, str]) -> None:
+    with Producer(where, config=config) as producer:
+        producer.send(f"{OPEN}any", b"").result(60)
+
+
+def _poll(where: str, config: dict[str, str]) -> None:
+    with Consumer(where, f"{OPEN}any", group=f"{OPEN}any", config=config) as consumer:
+        consumer.poll(60)
+
+
+@pytest.mark.parametrize(("listener", "mechanism", "told"), CASES)
+@pytest.mark.parametrize("act", [_list, *(pytest.param(act, marks=pytest.mark.full) for act in (_send, _poll))])
+def test_the_sdk(
+    broker: SecuredBroker,
+    listener: str,
+    mechanism: str | None,
+    told: tuple[str, ...],
+    act: Callable[[str, dict[str, str]], None],
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(NotAllowed) as refused:
+        act(broker.address(listener), properties(broker, listener, mechanism))
+    assert time.monotonic() - began < AT_ONCE_S
+    assert all(part in str(refused.value) for part in told), str(refused.value)
+    assert WRONG not in str(refused.value)
+
+
+@pytest.mark.parametrize(("listener", "mechanism", "told"), CASES)
+def test_the_client_of_spark_and_bulk_jobs(
+    broker: SecuredBroker, listener: str, mechanism: str | None, told: tuple[str, ...]
+) -> None:
+    """It persists where a broker is away, for a minute here, and not where it is refused."""
+    security = ClientSecurity.of(properties(broker, listener, mechanism))
+    began = time.monotonic()
+    addresses = parse_addresses(broker.address(listener))
+    with Cluster(addresses, security=security) as cluster, pytest.raises(KafkaError) as refused:
+        cluster.patiently(lambda: cluster.topics(None))
+    assert time.monotonic() - began < AT_ONCE_S
+    assert refused.value.code is ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert all(part in str(refused.value) for part in told), str(refused.value)
+
+
+COMMANDS = [
+    ("topic", "list"),
+    ("consume", f"{OPEN}any"),
+    ("group", "list"),
+    ("transaction", "list"),
+    ("security", "user", "list"),
+    ("archive", f"{OPEN}any", "/nowhere"),
+]
+
+
+@pytest.mark.parametrize("command", [pytest.param(each, marks=pytest.mark.full) for each in COMMANDS])
+@pytest.mark.parametrize(("listener", "mechanism", "told"), CASES[1:])
+def test_commands(
+    broker: SecuredBroker,
+    penstock: Commands,
+    listener: str,
+    mechanism: str | None,
+    told: tuple[str, ...],
+    command: tuple[str, ...],
+) -> None:
+    began = time.monotonic()
+    failed = penstock(properties(broker, listener, mechanism), listener, *command, code=1)
+    assert time.monotonic() - began < AT_ONCE_S
+    assert len(failed.err.splitlines()) == 1
+    assert all(part in failed.err for part in told), failed.err
+    assert WRONG not in failed.err + failed.out
+
+
+def test_a_client_without_the_certificate_that_the_broker_wants(broker: SecuredBroker, penstock: Commands) -> None:
+    """Apache Kafka says so; Penstock closes the connection."""
+    config = broker.properties("TLS")
+    refused = penstock(config, "MUTUAL", "topic", "list", code=3 if broker.kind == "penstock" else 1)
+    assert "certificate" in refused.err
+    assert "ssl.certificate.location" in refused.err
+
+
+def test_a_port_of_another_protocol(broker: SecuredBroker, penstock: Commands) -> None:
+    refused = penstock({**broker.properties("TLS"), "ssl.ca.location": ""}, "LOGIN", "topic", "list", code=3)
+    assert "set security.protocol" in refused.err
+    login = broker.properties("BOTH", "PLAIN")
+    assert "asks for no login there: set security.protocol" in penstock(login, "TLS", "topic", "list", code=1).err
+
+
+def test_files_are_read_once_for_all_connections_of_a_cluster(broker: SecuredBroker, tmp_path: Path) -> None:
+    """Until something fails: then they are read again, so that a certificate that was renewed is found."""
+    authorities = tmp_path / "ca.pem"
+    authorities.write_bytes(broker.authority.file.read_bytes())
+    security = ClientSecurity.of({**broker.properties("TLS"), "ssl.ca.location": str(authorities)})
+    addresses = parse_addresses(broker.address("TLS"))
+    with Cluster(addresses, security=security) as cluster:
+        cluster.topics(None)
+        authorities.unlink()
+        cluster.close()
+        cluster.topics(None)
+        cluster.forget()
+        with pytest.raises(KafkaError, match=r"ca\.pem has no certificates .* No such file"):
+            cluster.topics(None)
