@@ -2,7 +2,7 @@
 # Fetches the real parts that the compat tests use: kcat, Apache Kafka with its Java tools, Kafka Streams, Spark's
 # Kafka connector, kafkajs, and the codecs that kafka-python wants.
 # Safe to run again: what is already there is left alone. For Debian; elsewhere install kcat, a JDK 17 or newer,
-# Maven and Node.js 20 first, and this script does the rest.
+# Maven, Node.js 20 and Go first, and this script does the rest.
 set -eu
 cd "$(dirname "$0")"
 
@@ -14,6 +14,7 @@ need javac openjdk-17-jdk-headless
 need mvn maven
 need node nodejs
 need npm npm
+need go golang-go
 if [ -n "$missing" ]; then
     as_root=""
     [ "$(id -u)" -eq 0 ] || as_root="sudo"

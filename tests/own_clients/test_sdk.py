@@ -62,7 +62,7 @@ def test_asyncio_with_the_names_of_java(broker: SecuredBroker, listener: str, me
             for value in VALUES:
                 await producer.send(topic, value)
             with pytest.raises(NotAllowed):
-                await (await producer.send(closed, b"no right"))
+                await producer.send(closed, b"no right")
         async with AsyncConsumer(where, topic, group=unique_name(OPEN), config=config) as consumer:
             return [(await anext(aiter(consumer))).value for _ in VALUES]
 
