@@ -1,26 +1,25 @@
-"""Real clients log in with every mechanism, write and read; with a wrong password they get their own error for it."""
+"""librdkafka logs in with every mechanism, writes and reads; with a wrong password clients get their own error for it.
+
+`tests/compat/secured` has more clients, and sessions that end under load.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError as AioKafkaError
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
 from kafka.errors import KafkaTimeoutError
 from kio.schema.errors import ErrorCode
 
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import unique_name
 from tests.support.sasl_client import PLAIN, SCRAM_256, SCRAM_512, SaslClient
-from tests.support.sasl_process import USERS, make_sasl_broker
+from tests.support.sasl_process import USERS
 from tests.support.user_client import SHA_512, alter, upsertion
 from tests.support.waiting import wait_until
 
@@ -107,25 +106,6 @@ def kafka_python(broker: BrokerProcess, mechanism: str, user: str = USER) -> dic
     }
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafka_python(broker: BrokerProcess, topic: str, mechanism: str) -> None:
-    with contextlib.closing(KafkaProducer(**kafka_python(broker, mechanism))) as producer:
-        for message in MESSAGES:
-            producer.send(topic, message)
-        producer.flush(30)
-    consumer = KafkaConsumer(topic, **kafka_python(broker, mechanism), auto_offset_reset="earliest", group_id=None)
-    with contextlib.closing(consumer):
-        found: list[bytes] = []
-
-        def is_complete() -> bool:
-            polled = consumer.poll(timeout_ms=500)
-            found.extend(record.value for records in polled.values() for record in records)
-            return len(found) >= COUNT
-
-        wait_until(is_complete, what="all messages are read")
-    assert found == MESSAGES
-
-
 @pytest.mark.parametrize("mechanism", [PLAIN, SCRAM_256])
 def test_kafka_python_with_a_wrong_password(broker: BrokerProcess, mechanism: str) -> None:
     """It tries again until its time is over, and has no error of its own for that."""
@@ -134,29 +114,6 @@ def test_kafka_python_with_a_wrong_password(broker: BrokerProcess, mechanism: st
 
 
 # --- aiokafka: its options have the names of kafka-python's ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_aiokafka(broker: BrokerProcess, topic: str, mechanism: str) -> None:
-    async def exchange() -> list[bytes]:
-        producer = AIOKafkaProducer(**kafka_python(broker, mechanism))
-        await producer.start()
-        try:
-            for message in MESSAGES:
-                await producer.send(topic, message)
-            await producer.flush()
-        finally:
-            await producer.stop()
-        consumer = AIOKafkaConsumer(
-            topic, **kafka_python(broker, mechanism), auto_offset_reset="earliest", group_id=None
-        )
-        await consumer.start()
-        try:
-            return [(await asyncio.wait_for(consumer.getone(), 30)).value for _ in range(COUNT)]
-        finally:
-            await consumer.stop()
-
-    assert asyncio.run(exchange()) == MESSAGES
 
 
 def test_aiokafka_with_a_wrong_password(broker: BrokerProcess) -> None:
@@ -169,61 +126,3 @@ def test_aiokafka_with_a_wrong_password(broker: BrokerProcess) -> None:
 
     with pytest.raises(AioKafkaError):
         asyncio.run(connect())
-
-
-# --- sessions with an end --------------------------------------------------------------------------------------------
-
-LIFETIME_MS = 2_000
-"""librdkafka logs in again when nine tenths of it are over."""
-LIFETIMES = 3
-
-
-@pytest.fixture(scope="module")
-def short_sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    process = make_sasl_broker(tmp_path_factory.mktemp("short-sessions"), reauthentication_ms_max=LIFETIME_MS)
-    process.prepare()
-    process.start()
-    yield process
-    process.stop()
-
-
-@pytest.mark.full
-def test_clients_under_load_live_through_the_ends_of_their_sessions(short_sessions: BrokerProcess) -> None:
-    """Nothing is lost, doubled or out of order over several lifetimes, in one producer and one consumer."""
-    broker, topic = short_sessions, unique_name()
-    with SaslClient(broker.host, broker.port) as client:
-        client.scram("alice", USERS["alice"])
-        client.create_topic(topic)
-    errors: list[KafkaError] = []
-    failed: list[KafkaError] = []
-    settings: dict[str, Any] = {"error_cb": errors.append, "enable.idempotence": True}
-    producer = Producer(rdkafka(broker, SCRAM_512, **settings))
-    group: dict[str, Any] = {
-        "group.id": unique_name("group"),
-        "auto.offset.reset": "earliest",
-        "error_cb": errors.append,
-    }
-    consumer = Consumer(rdkafka(broker, SCRAM_256, **group))
-    consumer.subscribe([topic])
-
-    def delivered(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            failed.append(error)
-
-    until = time.monotonic() + LIFETIMES * LIFETIME_MS / 1000
-    sent, found = 0, []
-    while time.monotonic() < until:
-        producer.produce(topic, b"%d" % sent, on_delivery=delivered)
-        sent += 1
-        producer.poll(0.001)
-        found += [message.value() for message in consumer.consume(100, 0.001)]
-    assert producer.flush(60) == 0
-    wait_until(lambda: _polled(consumer, found) >= sent, what="all messages are read")
-    consumer.close()
-    assert not failed
-    assert not [error for error in errors if error.code() == KafkaError._AUTHENTICATION]
-    assert found == [b"%d" % number for number in range(sent)]
-    if broker.kind == "penstock":
-        log = [json.loads(line) for line in broker.log_file.read_text().splitlines()]
-        logins = [line for line in log if line["message"] == "login" and line["principal"] == "User:bob"]
-        assert len(logins) >= 2 * LIFETIMES, "the clients have not logged in again"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import yaml
+from kio.schema.errors import ErrorCode
 
 from penstock.cluster.users import add_user
 from penstock.node.security.offline import offline_metadata
@@ -26,6 +27,7 @@ from tests.support.certificates import Authority, Issued
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import unique_name
 from tests.support.sasl_client import SaslClient
+from tests.support.user_client import SHA_256, SHA_512, alter, upsertion
 
 ADMIN, USER = "admin", "bob"
 USERS: Final = {ADMIN: "admin-secret", USER: "bob,=secret é"}
@@ -56,6 +58,7 @@ class SecuredBroker:
             "STRANGER": self.stranger.issue("server"),
             "MISNAMED": self.authority.issue("misnamed", hosts=("other.example",)),
         }
+        self.passwords = dict(USERS)
         self.client = self.authority.issue("client")
         """The certificate of a client, User:CN=client."""
         self.ports = {"LOGIN": process.port, **{name: free_port() for name in PROTOCOLS if name != "LOGIN"}}
@@ -88,6 +91,16 @@ class SecuredBroker:
                 AclClient(client).created(rule(TOPIC, topic, principal="User:nobody", operation=ALL))
             return topic
 
+    def new_user(self) -> str:
+        """A user of its own, for tests that count its logins."""
+        name = unique_name("user")
+        self.passwords[name] = "a-secret"
+        with self.as_admin() as client:
+            for mechanism in (SHA_256, SHA_512):
+                done = alter(client, upsertion(name, mechanism, password=self.passwords[name]))
+                assert done == {name: ErrorCode.none}
+        return name
+
     def properties(self, listener: str, mechanism: str | None = None, user: str = USER, **more: str) -> dict[str, str]:
         """The client's properties under librdkafka's names."""
         found = {"security.protocol": PROTOCOLS[listener]}
@@ -97,7 +110,7 @@ class SecuredBroker:
             found["ssl.certificate.location"] = str(self.client.certificate_file)
             found["ssl.key.location"] = str(self.client.key_file)
         if mechanism is not None:
-            found |= {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": USERS[user]}
+            found |= {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": self.passwords[user]}
         return found | {name.replace("_", "."): value for name, value in more.items()}
 
     def java_properties(self, listener: str, mechanism: str | None = None, user: str = USER) -> dict[str, str]:
@@ -110,7 +123,7 @@ class SecuredBroker:
             found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(both_in_one(self.client))}
         if mechanism is not None:
             module = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"
-            login = f'username="{user}" password="{USERS[user]}"'
+            login = f'username="{user}" password="{self.passwords[user]}"'
             found["sasl.mechanism"] = mechanism
             found["sasl.jaas.config"] = (
                 f"org.apache.kafka.common.security.{module}LoginModule required {login};"  # in UTF-8

@@ -105,13 +105,17 @@ public class SecuredClient {
     }
 
     private void stream() throws Exception {
-        long until = System.nanoTime() + Long.parseLong(task.get("seconds")) * 1_000_000_000L;
+        long seconds = Long.parseLong(task.get("seconds"));
+        long until = Long.MAX_VALUE; // the time begins with the first message that is read
         List<Future<RecordMetadata>> sent = new ArrayList<>();
         int found = 0;
         try (var producer = producer(); var consumer = consumer()) {
             while (System.nanoTime() < until) {
                 sent.add(producer.send(new ProducerRecord<>(task.get("topic"), String.valueOf(sent.size()))));
                 found += read(consumer, 5);
+                if (found > 0 && until == Long.MAX_VALUE) {
+                    until = System.nanoTime() + seconds * 1_000_000_000L;
+                }
             }
             for (int index = 0; index < sent.size(); index++) {
                 sent.get(index).get();

@@ -88,10 +88,12 @@ class Aiokafka(SecuredClient):
 
                 reader = asyncio.create_task(read())
                 futures: list[asyncio.Future[Any]] = []
-                until = time.monotonic() + seconds
-                while time.monotonic() < until:
+                until = 0.0
+                while not until or time.monotonic() < until:
                     futures.append(await producer.send(topic, str(len(futures)).encode()))
                     await asyncio.sleep(0.01)
+                    if found and not until:
+                        until = time.monotonic() + seconds
                 await asyncio.gather(*futures)
                 last = str(len(futures) - 1)
                 if last in found:

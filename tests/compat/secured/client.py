@@ -70,4 +70,4 @@ class SecuredClient(ABC):
 
     @abstractmethod
     def stream(self, door: Door, topic: str, group: str, seconds: float) -> Streamed:
-        """Write numbers, one after the other, for that time, while a consumer reads them."""
+        """Write numbers, one after the other, while a consumer reads them, for that time after the first is read."""

@@ -82,10 +82,11 @@ class KafkaPython(SecuredClient):
         producer, consumer = self._producer(door), self._consumer(door, topic, group)
         found: list[str] = []
         futures: list[Any] = []
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        until = 0.0
+        while not until or time.monotonic() < until:
             futures.append(producer.send(topic, str(len(futures)).encode()))
-            _read(consumer, found, 10)
+            if _read(consumer, found, 10) and not until:
+                until = time.monotonic() + seconds
         for future in futures:
             future.get(DEADLINE_S)
         producer.close()

@@ -80,12 +80,13 @@ async function stream (kafka, input) {
   const found = new Set()
   const producer = await producerOf(kafka)
   const consumer = await consume(kafka, input, value => found.add(value))
-  const until = Date.now() + Number(input.seconds) * 1000
+  let until = Infinity // the time begins with the first message that is read
   let number = 0
   for (; Date.now() < until; number++) {
     await producer.send({ topic: input.topic, acks: -1, messages: [{ value: String(number) }] })
     say('sent', number)
     await pause(10)
+    if (found.size && until === Infinity) until = Date.now() + Number(input.seconds) * 1000
   }
   while (found.size < number) await pause(50)
   await producer.disconnect()

@@ -63,12 +63,13 @@ class Librdkafka(SecuredClient):
 
         producer, consumer = self._producer(door), self.reader(door, topic, group)
         found: list[str] = []
-        number, until = 0, time.monotonic() + seconds
-        while time.monotonic() < until:
+        number, until = 0, 0.0
+        while not until or time.monotonic() < until:
             producer.produce(topic, str(number), on_delivery=reported)
             number += 1
             producer.poll(0.005)
-            self.read(consumer, found, 0.005)
+            if self.read(consumer, found, 0.005) and not until:
+                until = time.monotonic() + seconds
         assert producer.flush(DEADLINE_S) == 0
         assert len(sent) == number
         wait_until(lambda: len(self.read(consumer, found)) >= number, what="all messages are read")

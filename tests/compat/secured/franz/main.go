@@ -172,13 +172,17 @@ func stream(wanted task, security []kgo.Opt) error {
 		return err
 	}
 	seen, number := map[string]bool{}, 0
-	for until := time.Now().Add(time.Duration(seconds) * time.Second); time.Now().Before(until); number++ {
+	var until time.Time // the time begins with the first message that is read
+	for ; until.IsZero() || time.Now().Before(until); number++ {
 		if err := produced(producer, wanted.Topic, strconv.Itoa(number)); err != nil {
 			return err
 		}
 		fmt.Println("sent", number)
 		if err := readFor(consumer, seen, 10*time.Millisecond); err != nil {
 			return err
+		}
+		if len(seen) > 0 && until.IsZero() {
+			until = time.Now().Add(time.Duration(seconds) * time.Second)
 		}
 	}
 	for len(seen) < number {
