@@ -15,7 +15,7 @@ RULES := tests/unit/house
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help all setup demo run test quick test-rest test-full lint build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz security load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-sustained features clean
+.PHONY: help all setup demo run test quick test-rest test-full lint build smoke docs compat compat-setup spark spark-kills differential compat-suites crash crash-setup scale fuzz security load soak soak-smoke chaos nightly bench bench-quick bench-clients bench-age bench-spark bench-push bench-security bench-sustained features clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -152,6 +152,9 @@ bench-spark: compat-setup ## reading and writing topics in Spark, beside Spark's
 bench-push: setup ## the engine, the push door and the pipe, beside Redis Streams; about ten minutes, wants an idle machine
 	@command -v redis-server >/dev/null || bench/push/setup.sh
 	$(BIN)/python -m bench.push
+
+bench-security: compat-setup ## TLS, logins and rules, beside Apache Kafka's; BEFORE=path of an earlier tree, ONLY="crowd start"
+	$(BIN)/python -m bench.security $(if $(BEFORE),--before $(BEFORE)) $(if $(ONLY),--only $(ONLY))
 
 bench-sustained: setup ## 400,000 messages a second for ten minutes
 	$(BIN)/python -m bench.sustained

@@ -11,6 +11,7 @@
     tables.py     the tables of a result
     store.py      results as files
     report.py     tables on the terminal and in docs/performance.md
+    security/, push/, spark/    what these have of their own
     sustained.py, clients.py, age.py    longer runs, each with a make target of its own
 
 Results are JSON files in `bench/results`.

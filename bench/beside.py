@@ -47,20 +47,12 @@ Slice = Callable[[], int]
 class Beside(Penstock):
     """The broker of any tree, by the Python of its environment."""
 
-    def __init__(self, directory: Path, tree: Path) -> None:
-        super().__init__(directory)
+    def __init__(self, directory: Path, tree: Path, **settings: str) -> None:
+        super().__init__(directory, **settings)
         self._python = tree.resolve() / ".venv" / "bin" / "python"
 
     def command(self) -> list[str]:
         return [str(self._python), *super().command()[1:]]
-
-    def cpu_ns(self) -> int:
-        """Nanoseconds on a processor, of all threads of all processes."""
-        return sum(
-            int(schedstat.read_text().split()[0])
-            for process in self._processes()
-            for schedstat in Path(f"/proc/{process.pid}/task").glob("*/schedstat")
-        )
 
 
 def _produce(topic: str, messages: int, requests: int, in_flight: int) -> Callable[[Beside, ExitStack], Slice]:
@@ -270,7 +262,7 @@ def _measured(broker: Beside, work: Slice) -> Figures:
 
 
 @contextmanager
-def _running(broker: Beside) -> Iterator[Beside]:
+def running(broker: Beside) -> Iterator[Beside]:
     broker.start()
     try:
         yield broker
@@ -317,7 +309,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="penstock-beside-") as directory, ExitStack() as stack:
         trees = {"other": arguments.tree, "own": Path(__file__).parents[1]}
         other, own = (
-            stack.enter_context(_running(Beside(Path(directory) / kind, tree))) for kind, tree in trees.items()
+            stack.enter_context(running(Beside(Path(directory) / kind, tree))) for kind, tree in trees.items()
         )
         print(
             f"{'work':18} {'theirs':>10} {'ours':>10}  CPU ratio  wall ratio    memory after it   (CPU in µs a request)"

@@ -51,10 +51,10 @@ class Meter:
             figures["cpu_ms_per_1000_messages"] = cpu * 1e6 / max(messages, 1)
             both = now.generator_cpu - then.generator_cpu + cpu
             figures["others_cpu_share"] = max(0.0, now.machine_cpu - then.machine_cpu - both) / wall
-        counts = {edge: count - then.service.get(edge, 0.0) for edge, count in now.service.items()}
+        counts = between(then.service, now.service)
         for name, share in (("service_p50_ms", 0.5), ("service_p99_ms", 0.99)):
             if counts and max(counts.values()):
-                figures[name] = _quantile(counts, share) * 1000
+                figures[name] = quantile(counts, share) * 1000
         return figures
 
     def memory_mb(self) -> float:
@@ -68,14 +68,19 @@ class Meter:
         url = self._broker.metrics_url if self._broker and self._api else None
         if url is None:
             return {}
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            text = answer.read().decode()
-        return {
-            float(sample.labels["le"]): sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
-            if sample.name == f"{HISTOGRAM}_bucket" and sample.labels["api"] == self._api
-        }
+        return histogram(url, HISTOGRAM, api=self._api)
+
+
+def histogram(url: str, name: str, **labels: str) -> dict[float, float]:
+    """One of Penstock's own histograms: how many were up to each edge."""
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        text = answer.read().decode()
+    return {
+        float(sample.labels["le"]): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == f"{name}_bucket" and labels.items() <= sample.labels.items()
+    }
 
 
 def _machine_cpu() -> float:
@@ -84,7 +89,12 @@ def _machine_cpu() -> float:
     return float(sum(times) - times.idle - times.iowait - times.guest - times.guest_nice)
 
 
-def _quantile(counts: dict[float, float], share: float) -> float:
+def between(then: dict[float, float], now: dict[float, float]) -> dict[float, float]:
+    """What has come into a histogram since."""
+    return {edge: count - then.get(edge, 0.0) for edge, count in now.items()}
+
+
+def quantile(counts: dict[float, float], share: float) -> float:
     """Straight between the edges of the bucket it lies in."""
     edges = sorted(counts)
     wanted = share * counts[edges[-1]]

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bench.wire import Address, Wire, error_at, produce_answer_bytes
+from bench.wire import Address, Connect, Wire, error_at, produce_answer_bytes
 
 _BUFFER_BYTES = 1 << 16
 # A broker that does not answer for so long never will.
@@ -36,9 +36,15 @@ class Lane:
     """
 
     def __init__(
-        self, address: Address, topic: str, frames: Sequence[bytes], in_flight: int = 1, partitions: int = 1
+        self,
+        address: Address,
+        topic: str,
+        frames: Sequence[bytes],
+        in_flight: int = 1,
+        partitions: int = 1,
+        connect: Connect = Wire,
     ) -> None:
-        self.wire = Wire(address)
+        self.wire = connect(address)
         self.wire.socket.settimeout(ANSWER_TIMEOUT_S)
         self._answer_bytes = produce_answer_bytes(topic, partitions)
         self._error_at = error_at(topic)
@@ -70,11 +76,11 @@ class Lane:
         since = time.perf_counter() if due is None else due
         for _ in range(count):
             self._sent.append(since)
-        self.wire.socket.sendall(data)
+        self.wire.send(data)
 
     def take(self, latencies: list[float]) -> int:
         """One receive; how many answers it completed."""
-        received = self.wire.socket.recv_into(self._view[self._have :])
+        received = self.wire.receive_some(self._view[self._have :])
         now = time.perf_counter()
         if not received:
             raise ConnectionError("the broker closed the connection")

@@ -1,32 +1,31 @@
 """Reads a log of equal batches as fast as a broker gives it, 8 MiB a request, one in flight.
 
-The data is received and thrown away by the kernel (MSG_TRUNC), all but the first bytes of each answer: a reader that
+The data is received and thrown away by the kernel, all but the first bytes of each answer: a reader that
 copied it out would be most of what is measured. All batches are of one size, so the next offset follows from the length
 of the answer, and the first batch of an answer shows that it is the one asked for.
 """
 
 from __future__ import annotations
 
-import socket
 import struct
 import time
 
-from bench.wire import Address, Wire, fetch_answer_head_bytes, fetch_frame
+from bench.wire import Address, Connect, Wire, fetch_answer_head_bytes, fetch_frame
 
 FETCH_BYTES = 8 << 20
 _FIRST_BATCH = struct.Struct(">qi")
-_DISCARD_BYTES = 1 << 20
 
 
 class Reader:
     """From offset `start` on, over batches of so many messages each, round and round."""
 
-    def __init__(self, address: Address, topic: str, batch_messages: int, *, start: int = 1) -> None:
-        self.wire = Wire(address)
+    def __init__(
+        self, address: Address, topic: str, batch_messages: int, *, start: int = 1, connect: Connect = Wire
+    ) -> None:
+        self.wire = connect(address)
         self._topic = topic
         self._batch_messages = batch_messages
         self._head_bytes = fetch_answer_head_bytes(topic)
-        self._waste = bytearray(_DISCARD_BYTES)
         # Offset 0 is the message that showed the topic to be ready.
         self._start = self._offset = start
         self._batch_bytes = 0
@@ -65,16 +64,8 @@ class Reader:
         if base_offset != self._offset:
             raise RuntimeError(f"asked for offset {self._offset} and was given {base_offset}")
         self._batch_bytes = length + _FIRST_BATCH.size
-        self._discard(size - _FIRST_BATCH.size)
+        self.wire.discard(size - _FIRST_BATCH.size)
         return size
-
-    def _discard(self, size: int) -> None:
-        receive, waste = self.wire.socket.recv_into, self._waste
-        while size:
-            received = receive(waste, min(size, _DISCARD_BYTES), socket.MSG_TRUNC)
-            if not received:
-                raise ConnectionError("the broker closed the connection")
-            size -= received
 
     def close(self) -> None:
         self.wire.close()

@@ -21,10 +21,10 @@ BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
 def text(figures: dict[str, Medians]) -> str:
-    return "\n\n".join(_aligned([headings, *rows]) for headings, rows in tables(figures))
+    return "\n\n".join(aligned([headings, *rows]) for headings, rows in tables(figures))
 
 
-def _aligned(rows: list[Row]) -> str:
+def aligned(rows: list[Row]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -72,12 +72,16 @@ class Rival(ABC):
             self._process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.directory
             )
-        while not answers(self.address):
+        while not self.answers():
             if self._process.poll() is not None or time.perf_counter() > started + START_DEADLINE_S:
                 self.stop()
                 raise RuntimeError(f"{self.name} did not start; see {self.directory}/broker.log")
             time.sleep(0.002)
         return time.perf_counter() - started
+
+    def answers(self) -> bool:
+        """Whether it serves."""
+        return answers(self.address)
 
     def stop(self) -> None:
         if self._process is None:
@@ -111,6 +115,14 @@ class Rival(ABC):
         times = [process.cpu_times() for process in self._processes()]
         return sum(one.user + one.system for one in times)
 
+    def cpu_ns(self) -> int:
+        """Nanoseconds on a processor, of all threads that run: exact, where `cpu_seconds` counts in ticks."""
+        return sum(
+            int(schedstat.read_text().split()[0])
+            for process in self._processes()
+            for schedstat in Path(f"/proc/{process.pid}/task").glob("*/schedstat")
+        )
+
 
 class Penstock(Rival):
     """`settings` are those of `penstock serve --set`."""
@@ -143,6 +155,7 @@ class Kafka(Rival):
 
     name = "kafka"
     settings: dict[str, str] = {}  # noqa: RUF012  # only replaced by subclasses
+    format_options: tuple[str, ...] = ()
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
@@ -152,7 +165,8 @@ class Kafka(Rival):
         self._properties = directory / "server.properties"
         self._properties.write_text("".join(f"{key}={value}\n" for key, value in self._all_settings().items()))
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties))  # an id may begin with a dash
+        # With "=", since an id may begin with a dash.
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties), *self.format_options)
         subprocess.run(java("kafka.tools.StorageTool", *arguments), check=True, capture_output=True)
 
     def _all_settings(self) -> dict[str, str]:

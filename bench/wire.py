@@ -7,6 +7,7 @@ import datetime
 import socket
 import struct
 import time
+from collections.abc import Callable
 from typing import Any
 
 import kio.index
@@ -24,6 +25,7 @@ CREATE_TOPICS, CREATE_TOPICS_VERSION = 19, 4
 API_VERSIONS = b"\0\0\0\x0a\0\x12\0\0\0\0\0\1\xff\xff"
 TOPIC_ALREADY_EXISTS = 36
 _INT32 = struct.Struct(">i")
+WASTE = bytearray(1 << 20)
 
 
 class Wire:
@@ -58,6 +60,18 @@ class Wire:
             have += received
         return buffer
 
+    def discard(self, size: int) -> None:
+        """Throw the next bytes away: the kernel does (MSG_TRUNC), so that they are not copied."""
+        while size:
+            received = self.socket.recv_into(WASTE, min(size, len(WASTE)), socket.MSG_TRUNC)
+            if not received:
+                raise ConnectionError("the broker closed the connection")
+            size -= received
+
+    def receive_some(self, buffer: memoryview) -> int:
+        """As many bytes as there are, at least one; 0 at the end."""
+        return self.socket.recv_into(buffer)
+
     def ask(self, api_key: int, version: int, entity: Any) -> Any:
         """For the few requests that are not measured, none of them in a flexible version."""
         self.send(frame(api_key, version, encode(entity)))
@@ -67,16 +81,27 @@ class Wire:
         self.socket.close()
 
 
-def answers(address: Address) -> bool:
+Connect = Callable[[Address], Wire]
+"""Makes a connection: `Wire`, or one that is encrypted."""
+
+
+def answers(address: Address, connect: Connect = Wire) -> bool:
     """Whether ApiVersions is answered."""
-    with contextlib.suppress(OSError), Wire(address) as wire:
+    with contextlib.suppress(OSError), connect(address) as wire:
         wire.socket.settimeout(5.0)
         wire.send(API_VERSIONS)
         return len(wire.receive()) > 6
     return False
 
 
-def create_topic(address: Address, name: str, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
+def create_topic(
+    address: Address,
+    name: str,
+    partitions: int = 1,
+    configs: dict[str, str] | None = None,
+    *,
+    connect: Connect = Wire,
+) -> None:
     """Made if it is not there yet, and ready to be written to: a message in each partition shows that."""
     module: Any = kio.index.load_payload_module(CREATE_TOPICS, CREATE_TOPICS_VERSION, EntityType.request)
     topic = module.CreatableTopic(
@@ -87,7 +112,7 @@ def create_topic(address: Address, name: str, partitions: int = 1, configs: dict
         configs=tuple(module.CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()),
     )
     request = module.CreateTopicsRequest(topics=(topic,), timeout=datetime.timedelta(seconds=60), validate_only=False)
-    with Wire(address) as wire:
+    with connect(address) as wire:
         code = wire.ask(CREATE_TOPICS, CREATE_TOPICS_VERSION, request).topics[0].error_code
         if code not in (0, TOPIC_ALREADY_EXISTS):
             raise RuntimeError(f"creating {name}: error {code}")

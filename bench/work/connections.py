@@ -24,7 +24,7 @@ SPARE_DESCRIPTORS = 200
 def connections(run: Run) -> Figures:
     topic = "bench-connections"
     create_topic(run.address, topic, PARTITIONS)
-    _allow_descriptors(run.connections + SPARE_DESCRIPTORS)
+    allow_descriptors(run.connections)
     before_mb = run.meter.memory_mb()
     idle: list[Wire] = []
     try:
@@ -78,7 +78,9 @@ def _still_answers(wire: Wire) -> bool:
     return True
 
 
-def _allow_descriptors(count: int) -> None:
+def allow_descriptors(connections: int) -> None:
+    """Let this process have so many connections and some files. RuntimeError if the system does not."""
+    count = connections + SPARE_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < count:
         if hard != resource.RLIM_INFINITY and hard < count:

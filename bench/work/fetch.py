@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 
-from bench.pump import Lane, pump_count
-from bench.reader import Reader
+from bench.pump import pump_count
 from bench.spread import Figures, spread
-from bench.wire import create_topic, produce_frame
+from bench.wire import produce_frame
 from bench.work.produce import BATCH_MESSAGES, BATCHES_TOPIC, IN_FLIGHT, MESSAGE_BYTES
 from bench.work.run import Run
 
@@ -16,11 +15,11 @@ BATCHES_MIN = 5_000
 
 
 def fetch(run: Run) -> Figures:
-    create_topic(run.address, BATCHES_TOPIC)
-    reader = Reader(run.address, BATCHES_TOPIC, BATCH_MESSAGES)
+    run.create_topic(BATCHES_TOPIC)
+    reader = run.reader(BATCHES_TOPIC, BATCH_MESSAGES)
     if not reader.has_batches(BATCHES_MIN):  # `produce_batches` was left out, or short
         frame = produce_frame(BATCHES_TOPIC, 0, BATCH_MESSAGES, MESSAGE_BYTES)
-        lane = Lane(run.address, BATCHES_TOPIC, [frame], IN_FLIGHT)
+        lane = run.lane(BATCHES_TOPIC, [frame], IN_FLIGHT)
         pump_count(lane, BATCHES_MIN)
         lane.close()
     reader.read(run.warm_up)

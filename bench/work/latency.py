@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bench.pump import Lane, pump
+from bench.pump import pump
 from bench.spread import Figures, spread
 from bench.wire import Wire, create_topic, error_at, fetch_answer_head_bytes, fetch_frame, produce_frame
 from bench.work.produce import MESSAGE_BYTES
@@ -18,8 +18,8 @@ _LOG_END_OFFSET_AT = 4 + 4 + 4 + 2 + 4 + 4 + 2  # before the topic's name; then 
 def acknowledge(run: Run) -> Figures:
     """One message a request, one in flight, acks=all."""
     topic = "bench-ack"
-    create_topic(run.address, topic)
-    lane = Lane(run.address, topic, [produce_frame(topic, 0, 1, MESSAGE_BYTES)])
+    run.create_topic(topic)
+    lane = run.lane(topic, [produce_frame(topic, 0, 1, MESSAGE_BYTES)])
     pump(lane, run.warm_up)
     run.meter.begin("Produce")
     pumped = pump(lane, run.seconds)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench.pump import Lane, pump
+from bench.pump import pump
 from bench.spread import Figures, spread
-from bench.wire import create_topic, produce_frame
+from bench.wire import produce_frame
 from bench.work.run import Run
 
 IN_FLIGHT = 5
@@ -30,8 +30,8 @@ def produce_client(run: Run) -> Figures:
 
 
 def _produce(run: Run, topic: str, messages: int) -> Figures:
-    create_topic(run.address, topic)
-    lane = Lane(run.address, topic, [produce_frame(topic, 0, messages, MESSAGE_BYTES)], IN_FLIGHT)
+    run.create_topic(topic)
+    lane = run.lane(topic, [produce_frame(topic, 0, messages, MESSAGE_BYTES)], IN_FLIGHT)
     pump(lane, run.warm_up)
     run.meter.begin("Produce")
     pumped = pump(lane, run.seconds)
