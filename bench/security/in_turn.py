@@ -32,7 +32,7 @@ def write_policy(path: Path, count: int = RULES) -> Path:
         elif number % 10 == 1:
             rules.append(_rule(user, "READ", "GROUP", f"group-{number}"))
         elif number % 10 == 2:
-            rules.append(_rule(user, operation, "TOPIC", "beside-single", permission="DENY"))
+            rules.append(_rule(f"User:other-{number}", operation, "TOPIC", "beside-single", permission="DENY"))
         else:
             rules.append(_rule(user, operation, "TOPIC", f"topic-{number}"))
     path.write_text(json.dumps({"acls": rules}))

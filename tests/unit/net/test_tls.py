@@ -197,6 +197,23 @@ def test_more_handshakes_than_there_may_be_take_turns(authority: Authority, monk
     run(scenario())
 
 
+def test_handshakes_begin_at_a_pace(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop has time for others between the turns, however many clients come at once."""
+    monkeypatch.setattr(tls_server, "BEGUN_PER_TURN", 2)
+    monkeypatch.setattr(tls_server, "TURN_SECONDS", 0.1)
+
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            context = authority.client_context()
+            loop = asyncio.get_running_loop()
+            await server.ask(context)
+            started = loop.time()
+            await asyncio.gather(*(server.ask(context) for _ in range(6)))
+            assert loop.time() - started > 0.19, "three turns have two pauses between them"
+
+    run(scenario())
+
+
 async def _outcome(server: Server, context: ssl.SSLContext) -> bool:
     try:
         await server.ask(context)

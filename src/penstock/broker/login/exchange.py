@@ -80,6 +80,7 @@ class Exchange:
         """Take the client's next message. Behind a failure the caller calls `end`."""
         machine, self._user = self._machine, ""
         assert machine is not None, "taken only while an exchange is under way"
+        await self._logins.turns.take()
         step: Step = machine.step(message, self._logins.clock())
         if isinstance(step, Challenge):
             return step

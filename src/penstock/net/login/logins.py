@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from penstock.net.login.login_turns import LoginTurns
 from penstock.security.sasl.failed_logins import FailedLogins
 from penstock.security.sasl.machine import Attempt, Done, Failed, Machine
 from penstock.security.sasl.plain import PLAIN, PlainMachine
@@ -61,6 +62,7 @@ class Logins:
         self._threads = None if foreign is None else foreign.threads
         self._failures = FailedLogins()
         self._checks = asyncio.Semaphore(CHECKS_AT_ONCE)
+        self.turns = LoginTurns()
 
     @property
     def has_authenticator(self) -> bool:

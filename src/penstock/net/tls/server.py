@@ -4,8 +4,8 @@
 
 asyncio's own server makes the protocol after the handshake, so that silent sockets are in no count. Here a socket that
 waits costs a descriptor, has a ticket of the admission, and gives way to others like any silent connection. Handshakes
-begin a few at a time: a signature takes up to a millisecond of the event loop, and thousands of clients come back at
-once when a node has restarted.
+begin a few at a time, at a pace that leaves the event loop time for what follows from them: a handshake and a login
+take about a millisecond, and thousands of clients come back at once when a node has restarted.
 """
 
 from __future__ import annotations
@@ -28,8 +28,13 @@ from penstock.observability.repeats import Repeats
 
 logger = logging.getLogger(__name__)
 
-ACCEPTED_PER_TURN: Final = 64
+ACCEPTED_PER_TURN: Final = 16
 BEGUN_PER_TURN: Final = 4
+TURN_SECONDS: Final = 0.004
+"""Between the turns in which handshakes begin. Each costs the loop about a millisecond in all, with the login behind it
+that other turns have to serve."""
+LATE_SECONDS_MAX: Final = 0.02
+"""By which a turn is put off at most because the one before it came late."""
 UNDER_WAY_MAX: Final = 1024
 """Handshakes at once: each takes up to 50 KB."""
 PATIENCE_SECONDS: Final = 2.0
@@ -89,6 +94,7 @@ class TlsServer:
         self._ready: deque[_Arrival] = deque()  # have sent the beginning of a handshake
         self._under_way: dict[_Arrival, None] = {}  # the oldest first
         self._begins_soon = False
+        self._next_turn = 0.0
         self._is_open = True
         self._accepts = False
         self._repeats = Repeats(logger)
@@ -202,18 +208,25 @@ class TlsServer:
     # --- handshakes --------------------------------------------------------------------------------------------------
 
     def _begin_soon(self) -> None:
+        """Schedule the next turn. One that comes late shows that the loop has more to do: the next one waits longer."""
         if self._ready and not self._begins_soon:
             self._begins_soon = True
-            asyncio.get_running_loop().call_soon(self._begin_some)
+            loop = asyncio.get_running_loop()
+            self._next_turn = max(self._next_turn, loop.time())
+            loop.call_at(self._next_turn, self._begin_some)
 
     def _begin_some(self) -> None:
         self._begins_soon = False
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        late = min(now - self._next_turn, LATE_SECONDS_MAX)
+        self._next_turn = now + TURN_SECONDS + late
         for _ in range(BEGUN_PER_TURN):
             if not self._ready:
                 return
             wait = self._seconds_to_room()
             if wait > 0:
-                asyncio.get_running_loop().call_later(wait, self._begin_soon)
+                loop.call_later(wait, self._begin_soon)
                 return
             self._begin(self._ready.popleft())
         self._begin_soon()
