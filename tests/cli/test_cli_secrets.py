@@ -45,23 +45,58 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(
     assert "credentials are settings of their own" in outcome.err or WORD in command
 
 
+LINES = ("registry", "pipe")
+NEEDS = {
+    **{f"{line}.password": {f"{line}.username": "shop-7"} for line in LINES},
+    **{f"{line}.key_password": {f"{line}.certificate_file": "/nowhere.pem"} for line in LINES},
+    "pipe.client_properties": {"pipe.type": "kafka"},
+}
+"""Settings without which a secret is refused."""
+VALUES = {
+    "pipe.client_properties": f"sasl.username=shop-7,sasl.password={WORD}",
+    "acl.authorizer_options": f"a={WORD}",
+    "security.authenticator_options": f"a={WORD}",
+}
+"""Secrets in mappings."""
+
+
+def given(*secrets: str) -> dict[str, str]:
+    """Variables that set secrets, and what they need."""
+    settings = {key: VALUES.get(key, WORD) for key in secrets}
+    for key in secrets:
+        settings |= NEEDS.get(key, {})
+    return {"PENSTOCK_" + key.upper().replace(".", "__"): value for key, value in settings.items()}
+
+
 def test_every_secret_is_hidden_in_config_show(alone: CommandLine) -> None:
     """And so is a setting of any type whose value looks like one."""
     for key in secret_keys():
-        variable = "PENSTOCK_" + key.upper().replace(".", "__")
         for output in ("table", "json"):
-            shown = alone("config", "show", "--changed", "-o", output, code=0, **{variable: WORD})
+            shown = alone("config", "show", "--changed", "-o", output, code=0, **given(key))
             assert WORD not in shown.out + shown.err
             assert "***" in shown.out
 
 
-def test_a_running_node_shows_no_secret(tmp_path: Path) -> None:
+PASSWORDS = ("tls.key_password", *(f"{line}.{name}" for line in LINES for name in ("password", "key_password")))
+WORDS = ("registry.token", "pipe.client_properties")
+
+
+def test_each_secret_of_a_running_node_is_tried_below() -> None:
+    elsewhere = {"acl.authorizer_options", "security.authenticator_options", "pipe.token"}
+    assert secret_keys() == {*PASSWORDS, *WORDS} | elsewhere
+
+
+@pytest.mark.parametrize(
+    "secrets", [PASSWORDS, pytest.param(WORDS, marks=pytest.mark.full)], ids=["passwords", "words"]
+)
+def test_a_running_node_shows_no_secret(tmp_path: Path, secrets: tuple[str, ...]) -> None:
     """Every page, answer and line of a node that was given a secret in each setting that takes one."""
 
     class NodeWithSecrets(PenstockProcess):
         def environment(self) -> dict[str, str]:
-            secrets = {"PENSTOCK_" + key.upper().replace(".", "__"): WORD for key in secret_keys()}
-            return super().environment() | secrets
+            away = "127.0.0.1:1" if "pipe.client_properties" in secrets else "https://127.0.0.1:1"
+            lines = {"PENSTOCK_REGISTRY__URL": "https://127.0.0.1:1", "PENSTOCK_PIPE__PARENT_URL": away}
+            return super().environment() | given(*secrets) | lines
 
     node = NodeWithSecrets(tmp_path, "logging: {level: DEBUG}\n")
     node.prepare()

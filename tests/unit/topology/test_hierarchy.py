@@ -9,11 +9,12 @@ from penstock.topology.registry.errors import (
     IdInUse,
     InstanceWanted,
     NotAParent,
+    NotOwner,
     Refusal,
     UnknownNode,
 )
 from penstock.topology.registry.hierarchy import Hierarchy
-from penstock.topology.registry.member import Member, Registration, role_by_name
+from penstock.topology.registry.member import ANYBODY, Asker, Member, Registration, role_by_name
 from tests.unit.topology.registry_world import World
 
 pytestmark = pytest.mark.feature("P-11")
@@ -373,3 +374,39 @@ def test_changes_are_told_once() -> None:
 def test_trust_is_a_matter_of_polls(polls: int, settled: bool) -> None:
     assert Member(node_id="x", role=Role.L2).settled
     assert Member(node_id="x", role=Role.L2, lapses=40, polls=polls).settled is settled
+
+
+def test_an_id_belongs_to_the_principal_that_registered_it() -> None:
+    hierarchy = Hierarchy()
+    alice, bob = Asker("User:alice"), Asker("User:bob")
+    admin = Asker("User:admin", lambda: True)
+    mine = Registration(node_id="pos-1", instance_id="a", url="http://a")
+    theirs = Registration(node_id="pos-1", instance_id="b", url="http://b")
+    hierarchy.register(mine, 0, alice)
+    long_after = 100 * mine.poll_interval_ms
+    for now_ms in (0, long_after):  # while it lives, and when it is gone for long
+        for other in (bob, ANYBODY):
+            with pytest.raises(NotOwner, match="penstock registry remove pos-1"):
+                hierarchy.register(theirs, now_ms, other)
+            with pytest.raises(NotOwner):
+                hierarchy.poll("pos-1", "a", now_ms, other)
+    assert hierarchy.find("pos-1").url == "http://a"
+    hierarchy.poll("pos-1", "a", long_after, alice)
+    hierarchy.poll("pos-1", "a", long_after, admin)
+    assert hierarchy.find("pos-1").principal == "User:alice"
+    hierarchy.register(mine, long_after, admin)
+    assert hierarchy.find("pos-1").principal == "User:admin"
+    hierarchy.remove("pos-1")
+    hierarchy.register(theirs, long_after, bob)
+    assert hierarchy.find("pos-1").principal == "User:bob"
+
+
+def test_a_node_without_a_principal_is_bound_by_its_next_registration() -> None:
+    hierarchy = Hierarchy()
+    node = Registration(node_id="pos-1", instance_id="a")
+    hierarchy.register(node, 0)
+    with pytest.raises(IdInUse):
+        hierarchy.register(Registration(node_id="pos-1", instance_id="b"), 0, Asker("User:bob"))
+    hierarchy.register(node, 0, Asker("User:alice"))
+    with pytest.raises(NotOwner):
+        hierarchy.register(node, 0, Asker("User:bob"))

@@ -108,3 +108,23 @@ def test_nobody_is_answered_before_it_is_stored(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     store.close()
+
+
+def test_a_file_of_the_first_version_is_taken_over(tmp_path: Path) -> None:
+    """Its nodes belong to nobody yet."""
+    world = World()
+    world.join("root-1")
+    changes = world.hierarchy.changes()
+    assert changes is not None
+    store = RegistryStore(tmp_path)
+    store.save(changes)
+    store.close()
+    with sqlite3.connect(tmp_path / "registry.db") as database:
+        database.execute("ALTER TABLE members DROP COLUMN principal")
+        database.execute("PRAGMA user_version = 1")
+    again = RegistryStore(tmp_path)
+    (member,) = again.members()
+    assert (member.node_id, member.principal) == ("root-1", None)
+    again.save(Changes([replace(member, principal="User:a")], [], 2))
+    assert [each.principal for each in again.members()] == ["User:a"]
+    again.close()

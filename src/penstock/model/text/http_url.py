@@ -74,9 +74,7 @@ def check_encryption(url: str, section: str, *, has_login: bool, expects_tls: bo
     if is_encrypted(url):
         return
     if expects_tls:
-        raise ValueError(
-            f"{section}.ca_file and {section}.certificate_file are for https, and the URL is not; change it"
-        )
+        raise ValueError(f"{section}.ca_file and {section}.certificate_file are for https, and the URL has no https")
     if has_login and not is_this_machine(url):
         raise ValueError(
             f"the login of {section} would be sent in plain text; the URL has to begin with https, or be this machine's"
