@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,8 @@ from tests.secured.node import SecuredNode
 from tests.support.raw_client import unique_name
 from tests.support.user_client import SHA_256, SHA_512, alter, upsertion
 
+_numbers = itertools.count()
+
 
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
@@ -19,6 +22,13 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
     process.start()
     yield process
     process.stop()
+
+
+@pytest.fixture
+def source() -> str:
+    """An address of the test's own to come from: failures of others at an address hold its clients off."""
+    number = next(_numbers)
+    return f"127.1.{number // 250}.{number % 250 + 1}"
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from tests.web_login.secured import WebClient
 
 ADMIN, PASSWORD = "admin", "admin-secret"
 FAILURE_DELAY_MS = 100
+SESSION_MS = 3_600_000
 
 
 class SecuredNode(PenstockProcess):
@@ -48,7 +49,11 @@ class SecuredNode(PenstockProcess):
             "listeners": {
                 "addresses": ",".join(f"{name}://{self.host}:{port}" for name, port in self.ports.items()),
                 "protocols": "OPEN:PLAINTEXT,CLIENTS:SASL_SSL,MUTUAL:SSL,PUSH:SASL_SSL,HTTP:SASL_SSL",
-                "overrides": {"mutual.ssl.client.auth": "required"},
+                "overrides": {
+                    "mutual.ssl.client.auth": "required",
+                    "clients.connections.max.reauth.ms": str(SESSION_MS),
+                    "push.connections.max.reauth.ms": str(SESSION_MS),
+                },
             },
             "tls": {
                 "certificate_file": str(self.certificate.certificate_file),
@@ -87,11 +92,11 @@ class SecuredNode(PenstockProcess):
         context = self.context(certificate)
         return SaslClient(self.host, self.ports[listener], context=context, source=source)
 
-    def push(self, certificate: Issued | None = None) -> PushClient:
-        return PushClient(self.ports["PUSH"], context=self.context(certificate))
+    def push(self, certificate: Issued | None = None, *, source: str = "") -> PushClient:
+        return PushClient(self.ports["PUSH"], context=self.context(certificate), source=source)
 
-    def web(self, certificate: Issued | None = None) -> WebClient:
-        return WebClient(self.ports["HTTP"], self.context(certificate))
+    def web(self, certificate: Issued | None = None, *, source: str = "127.0.0.1") -> WebClient:
+        return WebClient(self.ports["HTTP"], self.context(certificate), source=source)
 
     def context(self, certificate: Issued | None = None) -> ssl.SSLContext:
         return self.authority.client_context(certificate)
@@ -125,4 +130,5 @@ def is_about_clients(line: dict[str, Any]) -> bool:
     """Whether a line is about a client that was refused: not about files, nor about one that got in."""
     if line["module"] == "penstock.audit":
         return bool(line["message"] == "login failed")
-    return str(line["module"]).startswith(("penstock.net", "penstock.broker"))
+    is_of_a_door = str(line["module"]).startswith(("penstock.net", "penstock.broker", "penstock.node.web_server"))
+    return is_of_a_door and line["message"] != "listening"

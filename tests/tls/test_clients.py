@@ -25,6 +25,7 @@ from OpenSSL import SSL
 from penstock.protocol.push.messages import CreateTopic, Heartbeat, encode
 from penstock.security.tls.distinguished_name import subject_of
 from tests.support.certificates import DAY, Issued
+from tests.support.variants import variants
 from tests.support.waiting import wait_until
 from tests.tls.conftest import PASSWORD, SecuredProcess
 
@@ -227,11 +228,14 @@ def test_tls_1_2_has_forward_secrecy_and_no_compression(broker: SecuredProcess) 
         assert cipher[0].startswith("ECDHE-")
 
 
-def test_a_client_may_not_begin_a_new_handshake(broker: SecuredProcess) -> None:
+@variants("door", [("TLS",), ("PUSH",), ("HTTP",)], quick=[("TLS",)])
+def test_a_client_may_not_begin_a_new_handshake(broker: SecuredProcess, door: str) -> None:
     """The broker says no, and the client ends the connection. Python's own `ssl` cannot ask for it."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_max_proto_version(SSL.TLS1_2_VERSION)
-    raw = socket.create_connection((broker.host, broker.ports["TLS"]), timeout=TIMEOUT)
+    port = {**broker.ports, "PUSH": broker.push_port, "HTTP": broker.http_port}[door]
+    wait_until(lambda: _takes_connections(broker.host, port), what=f"the door {door} is open")
+    raw = socket.create_connection((broker.host, port), timeout=TIMEOUT)
     raw.setblocking(True)
     client = SSL.Connection(context, raw)
     client.set_connect_state()
@@ -241,6 +245,14 @@ def test_a_client_may_not_begin_a_new_handshake(broker: SecuredProcess) -> None:
         client.do_handshake()
     client.close()
     assert _served_serial(broker)
+
+
+def _takes_connections(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_push_clients_come_in_with_tls(broker: SecuredProcess) -> None:

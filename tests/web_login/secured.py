@@ -55,11 +55,12 @@ class WebAnswer(NamedTuple):
 class WebClient:
     """One connection, kept from request to request. `context` is that of TLS."""
 
-    def __init__(self, port: int, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, port: int, context: ssl.SSLContext | None = None, *, source: str = "127.0.0.1") -> None:
+        own = (source, 0)
         self._connection = (
-            http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            http.client.HTTPConnection("127.0.0.1", port, timeout=30, source_address=own)
             if context is None
-            else http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+            else http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context, source_address=own)
         )
 
     def ask(

@@ -6,7 +6,7 @@ re-authenticates, nor after the session's end, so that the gate asks the login a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from penstock.broker.channel import KafkaChannel
 from penstock.model.errors import ErrorCode
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from penstock.net.service import Stream
     from penstock.security.session import Session
 
+IN_AUDIT_LOG: Final = ""
+"""The reason to end a connection of which there is a line already."""
 Answer = TypeVar("Answer")
 
 
@@ -67,5 +69,5 @@ class SaslChannel(KafkaChannel):
         """Answer a message of the exchange that has no Kafka header (SaslHandshake v0); a failure has no answer."""
         answer = await self.authenticate(token)
         if answer.code is not ErrorCode.NONE:
-            raise MalformedRequest("a login that failed")
+            raise MalformedRequest(IN_AUDIT_LOG)
         return [answer.message]

@@ -84,8 +84,9 @@ class Exchange:
         step: Step = machine.step(message, self._logins.clock())
         if isinstance(step, Challenge):
             return step
-        if not isinstance(step, Done | Failed):
+        if not isinstance(step, Failed):
             self._user = step.user
+        if not isinstance(step, Done | Failed):
             step = await self._logins.attempt(session, step)
         if isinstance(step, Done):
             step = self._unchanged(step)

@@ -429,7 +429,8 @@ class PushConnection(asyncio.Protocol):
         try:
             await work
         except LoginRefused as refused:
-            self.fail(refused.message or refused.code.name, refused.code, message_id)
+            self._door.broken_total += 1  # without a line: the audit log has one
+            self._end(encode(Error(refused.code, refused.message or refused.code.name), message_id))
         except KafkaError as error:
             self.refuse(message_id, error)
         except Exception:

@@ -385,12 +385,13 @@ class Connection(asyncio.BufferedProtocol):
         self._gate.stop()
 
     def close(self, reason: str | None = None) -> None:
-        """End the connection; a reason is logged in one line."""
+        """End the connection; a reason is logged in one line. An empty one has been, where it was found."""
         if self._closing:
             return
         self._stop_serving()
         if reason is not None:
             self._shared.on_broken("bad request")
+        if reason:
             self._shared.broken_lines.write("closed the connection from %s: %s", self.peer.host, reason)
         self._splitter.close()
         self._transport.close()

@@ -1,0 +1,238 @@
+"""Certificates that let nobody in, other protocols than the port's, and files that cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import subprocess
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+from kio.schema.errors import ErrorCode
+
+from penstock.protocol.push import messages as m
+from tests.secured.node import SecuredNode
+from tests.support.certificates import DAY, Authority, Issued
+from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import unique_name
+from tests.support.waiting import wait_until
+from tests.support.wire import encode_request, frame
+
+pytestmark = pytest.mark.feature("F-03")
+
+DOORS = ("CLIENTS", "MUTUAL", "PUSH", "HTTP")
+VERSIONS = frame(encode_request("api_versions", 0, 1, {}))
+SPOKEN = {  # a request that is answered without a login
+    "CLIENTS": VERSIONS,
+    "MUTUAL": VERSIONS,
+    "PUSH": m.encode(m.Authenticate("PLAIN", b""), 1),
+    "HTTP": b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+TLS_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200)
+
+
+def shut_out(node: SecuredNode, door: str, context: ssl.SSLContext) -> bool:
+    """Whether the node ends a connection in or right behind its handshake."""
+    with socket.create_connection((node.host, node.ports[door]), timeout=15) as raw:
+        try:
+            with context.wrap_socket(raw, server_hostname=node.host) as stream:
+                stream.sendall(SPOKEN[door])
+                return stream.recv(1) == b""
+        except (ssl.SSLError, ConnectionError):
+            return True
+
+
+@pytest.fixture(scope="module")
+def bad(node: SecuredNode, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Issued]:
+    revoked = node.authority.issue(unique_name("revoked"))
+    node.authority.revoke(revoked)
+    wait_until(lambda: shut_out(node, "CLIENTS", node.context(revoked)), what="the list of revoked ones is read")
+    other = Authority(tmp_path_factory.mktemp("other"))
+    return {
+        "expired": node.authority.issue("expired", lasts=-DAY),
+        "revoked": revoked,
+        "of another authority": other.issue("other"),
+        "self-signed": other.issued,
+    }
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("expired", "certificate has expired"),
+        ("revoked", "certificate revoked"),
+        ("of another authority", "unable to get local issuer certificate"),
+        ("self-signed", "self-signed certificate"),
+    ],
+)
+def test_certificates_that_are_refused(
+    node: SecuredNode, bad: dict[str, Issued], door: str, kind: str, told: str
+) -> None:
+    if (kind, door) == ("revoked", "CLIENTS"):  # the fixture has caused the line of this minute
+        assert shut_out(node, door, node.context(bad[kind]))
+        assert [line for line in node.lines() if told in line["message"]]
+        return
+    with node.one_line(told):
+        assert shut_out(node, door, node.context(bad[kind]))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_certificate_that_is_right(node: SecuredNode, door: str) -> None:
+    assert not shut_out(node, door, node.context(node.authority.issue("carl")))
+
+
+def test_no_certificate_where_one_is_asked_for(node: SecuredNode) -> None:
+    with node.one_line("peer did not return a certificate"):
+        assert shut_out(node, "MUTUAL", node.context())
+
+
+@pytest.mark.parametrize(
+    ("subject", "principal"),
+    [
+        ([("CN", "x,CN=admin")], r"User:CN=x\,CN\=admin"),
+        ([("CN", "admin+OU=x")], r"User:CN=admin\+OU\=x"),
+        ([("CN", "admin,")], r"User:CN=admin\,"),
+        ([("CN", " admin")], r"User:CN=\ admin"),
+        ([("O", "x"), ("CN", "admin")], "User:CN=admin,O=x"),
+    ],
+)
+def test_names_that_look_like_the_administrators(
+    node: SecuredNode, subject: list[tuple[str, str]], principal: str
+) -> None:
+    """`User:CN=admin` may do everything; these are others, at every door that goes by certificates."""
+    kinds = {"CN": NameOID.COMMON_NAME, "O": NameOID.ORGANIZATION_NAME}
+    name = x509.Name([x509.NameAttribute(kinds[kind], value) for kind, value in subject])
+    issued = node.authority.issue(name, file_name=unique_name("odd"))
+    with contextlib.closing(node.web(issued)) as web, node.kafka("MUTUAL", issued) as kafka:
+        assert web.ask("/api/v1/session").json == {"principal": principal}
+        assert web.ask("/api/v1/security/connections").status == 403
+        assert kafka.create_topics_answer(unique_name()).error_code == ErrorCode.topic_authorization_failed
+    admin = node.authority.issue("admin", file_name=unique_name("admin"))
+    with node.kafka("MUTUAL", admin) as kafka:
+        assert kafka.create_topics_answer(unique_name()).error_code == ErrorCode.none
+
+
+def test_one_name_of_several_parts(node: SecuredNode) -> None:
+    """CN=admin+OU=x in one part of a name, as some authorities write it."""
+    several = x509.RelativeDistinguishedName(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, "admin"),
+            x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "x"),
+        ]
+    )
+    issued = node.authority.issue(x509.Name([several]), file_name=unique_name("several"))
+    with contextlib.closing(node.web(issued)) as web:
+        assert web.ask("/api/v1/session").json["principal"] in ("User:CN=admin+OU=x", "User:OU=x+CN=admin")
+        assert web.ask("/api/v1/security/connections").status == 403
+
+
+# --- other protocols -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_old_versions_of_tls(node: SecuredNode, door: str) -> None:
+    context = node.context()
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1
+    with node.one_line("unsupported protocol"):
+        assert shut_out(node, door, context)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_plain_text_on_a_port_with_tls(node: SecuredNode, door: str) -> None:
+    with node.one_line("plain text on a TLS port"), socket.create_connection((node.host, node.ports[door])) as stream:
+        stream.settimeout(15)
+        stream.sendall(SPOKEN[door])
+        with contextlib.suppress(ConnectionResetError):
+            assert stream.recv(1) == b""
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
+    """A node without TLS, whose log is read in the same way."""
+    node = PlainNode(tmp_path_factory.mktemp("plain"))
+    node.prepare()
+    node.start()
+    yield node
+    node.stop()
+
+
+class PlainNode(SecuredNode):
+    def prepare(self) -> None:
+        self._config = "logging: {format: json}\n"
+        PenstockProcess.prepare(self)
+
+    def start(self) -> None:
+        PenstockProcess.start(self)
+        wait_until(self._has_http, what="the HTTP port is open")
+
+    def _has_http(self) -> bool:
+        try:
+            socket.create_connection((self.host, self.http_port)).close()
+        except OSError:
+            return False
+        return True
+
+
+@pytest.mark.parametrize(
+    ("door", "told"),
+    [
+        ("OPEN", "TLS"),
+        ("PUSH", "0x16 is not a type of frame"),
+        ("HTTP", "not HTTP"),
+    ],
+)
+def test_tls_on_a_port_without(plain: SecuredNode, door: str, told: str) -> None:
+    with plain.one_line(told), socket.create_connection((plain.host, plain.ports[door])) as stream:
+        stream.settimeout(15)
+        stream.sendall(TLS_HELLO)
+        received = bytearray()
+        with contextlib.suppress(ConnectionResetError):
+            while chunk := stream.recv(1 << 16):
+                received += chunk
+        assert not received.startswith(b"\x16"), "nobody answers the handshake"
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_that_others_can_read_ends_the_start(tmp_path: Path) -> None:
+    node = SecuredNode(tmp_path / "node")
+    node.certificate.key_file.chmod(0o644)
+    node.prepare()
+    ended = subprocess.run(node.command(), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert f"chmod 600 {node.certificate.key_file}" in ended.stderr
+
+
+def test_certificates_change_while_the_node_runs(node: SecuredNode) -> None:
+    """A key that others can read changes nothing, and there is one line; the same key, kept to itself, is used."""
+
+    def serial() -> int:
+        raw = socket.create_connection((node.host, node.ports["CLIENTS"]), timeout=15)
+        with node.context().wrap_socket(raw, server_hostname=node.host) as stream:
+            der = stream.getpeercert(binary_form=True)
+        assert der is not None
+        return x509.load_der_x509_certificate(der).serial_number
+
+    def said(text: str) -> int:
+        return sum(text in line["message"] and "CLIENTS" in line["message"] for line in node.lines())
+
+    before, renewed = serial(), node.authority.issue("renewed")
+    renewed.key_file.chmod(0o644)
+    renewed.key_file.replace(node.certificate.key_file)
+    renewed.certificate_file.replace(node.certificate.certificate_file)
+    wait_until(lambda: said("stays as it is") >= 1, what="the failure is in the log")
+    assert serial() == before
+    node.certificate.key_file.chmod(0o600)
+    node.certificate.certificate_file.touch()
+    wait_until(lambda: serial() == renewed.certificate.serial_number, what="the new certificate is used")
+    assert said("stays as it is") <= 2, "once for each state of the files"
