@@ -34,14 +34,14 @@ def aligned(rows: list[Row]) -> str:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    parts = [f"Measured {result['at'][:10]} on {_machine_text(result['machine'])}; {result['conditions']}."]
-    parts += [_table(headings, rows) for headings, rows in tables(result["medians"])]
+    parts = [f"Measured {result['at'][:10]} on {machine_text(result['machine'])}; {result['conditions']}."]
+    parts += [table(headings, rows) for headings, rows in tables(result["medians"])]
     for kind, (headings, rows) in longer_tables(result).items():
-        parts += [_measured(kind, result), _table(headings, rows)]
+        parts += [_measured(kind, result), table(headings, rows)]
     return "\n\n".join(parts)
 
 
-def _table(headings: Row, rows: list[Row]) -> str:
+def table(headings: Row, rows: list[Row]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *rows)]
     return "\n".join(line.replace("|  |", "| |") for line in lines)
 
@@ -49,24 +49,24 @@ def _table(headings: Row, rows: list[Row]) -> str:
 def _measured(kind: str, result: dict[str, Any]) -> str:
     """Longer runs have their own day, and perhaps their own machine."""
     made = result["longer"][kind]
-    elsewhere = "" if made["machine"] == result["machine"] else f" on {_machine_text(made['machine'])}"
+    elsewhere = "" if made["machine"] == result["machine"] else f" on {machine_text(made['machine'])}"
     return f"`make {'load' if kind == 'load' else f'bench-{kind}'}`, measured {made['at'][:10]}{elsewhere}:"
 
 
-def _machine_text(machine: dict[str, Any]) -> str:
+def machine_text(machine: dict[str, Any]) -> str:
     return (
         f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gib']} GiB, {machine['system']}, "
         f"Python {machine['python']}"
     )
 
 
-def write(result: dict[str, Any]) -> None:
-    page = PAGE.read_text()
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"{PAGE} has no {BEGIN} … {END}")
-    PAGE.write_text(f"{before}{BEGIN}\n{markdown(result)}\n{END}{after}")
+def write(text: str, begin: str = BEGIN, end: str = END) -> None:
+    """Put a text between two marks of the page."""
+    before, found_begin, rest = PAGE.read_text().partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found_begin or not found_end:
+        sys.exit(f"{PAGE} has no {begin} … {end}")
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def main() -> None:
     if options.write:
         if reason is not None:
             sys.exit(f"{path} is not fit to be quoted: {reason}")
-        write(result)
+        write(markdown(result))
         print(f"{path} is now in {PAGE}")
     else:
         print(f"{path}{f' (not fit to be quoted: {reason})' if reason else ''}\n\n{text(result['medians'])}")

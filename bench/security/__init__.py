@@ -6,4 +6,5 @@ crowd.py        thousands of connections, each with a handshake and a login
 works.py        the pieces of work, a function each
 in_turn.py      one broker beside another: rules against none, this tree against an earlier one
 targets.py      figures to reach, and the table
+report.py       the table in docs/performance.md
 """

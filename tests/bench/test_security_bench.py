@@ -11,6 +11,7 @@ import pytest
 from bench.security.brokers import SecuredPenstock
 from bench.security.crowd import Crowd
 from bench.security.in_turn import write_policy
+from bench.security.report import unfit
 from bench.security.targets import missed, rows
 from bench.security.works import WORKS, Span, crowd
 from bench.targets import Medians
@@ -103,3 +104,14 @@ def test_verdicts() -> None:
     assert len(missed(figures)) == 4
     del figures["kafka"]
     assert {row[0]: row[-1] for row in rows(figures)}["TLS produce, batches"] == "not judged"
+
+
+def test_results_that_leave_something_out_are_not_quoted() -> None:
+    works = {name: {"up_s": 1.0} for name in (*WORKS, "crowd", "start")}
+    fit = {"options": {"rounds": 3, "before": "tree"}, "security": {"penstock": works, "kafka": works}}
+    assert unfit(fit) is None
+    assert "rounds" in str(unfit({**fit, "options": {"rounds": 1, "before": "tree"}}))
+    assert "BEFORE" in str(unfit({**fit, "options": {"rounds": 3, "before": None}}))
+    assert "Kafka" in str(unfit({**fit, "security": {"penstock": works}}))
+    without = {name: one for name, one in works.items() if name != "crowd"}
+    assert unfit({**fit, "security": {"penstock": without, "kafka": works}}) == "it leaves out crowd"
