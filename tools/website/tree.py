@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = PurePosixPath("docs/README.md")
 API = PurePosixPath("api")
-_TOP_LEVEL = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+_TOP_LEVEL = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<target>[^)#]+)\)", re.MULTILINE)
 
 
