@@ -14,7 +14,7 @@ import asyncio
 import functools
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 from kio.serial import entity_reader
@@ -51,13 +51,18 @@ EVERY_VERSION: Final = {(api.key, version) for api in APIS.values() for version 
 
 
 def run(data: bytes) -> None:
+    converse(data, Conversation)
+
+
+def converse(data: bytes, make: Callable[[World, int], Conversation]) -> None:
+    """Hold the conversation of an input with a broker of its own: two bytes of flags, then those of the connection."""
     if len(data) < 2:
         return
     errors = ErrorLog()
     with without_chance(), watched(), errors.listening():
         world = World()
         try:
-            conversation = Conversation(world, data[1])
+            conversation = make(world, data[1])
             world.loop.run_until_complete(conversation.hold(data[2:], data[0]))
         finally:
             world.close()

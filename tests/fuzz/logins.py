@@ -33,11 +33,18 @@ from penstock.security.audit import Audit
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
 from penstock.security.principal import Principal
 from penstock.security.users.credential import ScramMechanism, derived_credential, salted_password
-from tests.fuzz.finding import ErrorLog, Finding, watched
-from tests.fuzz.frames import EVERY_VERSION, LOADED, Conversation, WatchedChannel, WatchedListener, WatchedService
+from tests.fuzz.finding import Finding
+from tests.fuzz.frames import (
+    EVERY_VERSION,
+    LOADED,
+    Conversation,
+    WatchedChannel,
+    WatchedListener,
+    WatchedService,
+    converse,
+)
 from tests.fuzz.mutation import Change, change_somehow, join_frames, rearrange, split_frames
 from tests.fuzz.samples import request
-from tests.fuzz.world import World, without_chance
 from tests.support.wire import frame
 
 ENDS: Final = 4
@@ -55,18 +62,8 @@ CREDENTIALS: Final = {
 
 
 def run(data: bytes) -> None:
-    if len(data) < 2:
-        return
-    errors = ErrorLog()
-    with without_chance(), watched(), errors.listening(), patch.object(Nonce, "create", lambda: Nonce(NONCE)):
-        world = World()
-        try:
-            conversation = LoginConversation(world, data[1])
-            world.loop.run_until_complete(conversation.hold(data[2:], data[0]))
-        finally:
-            world.close()
-    errors.check()
-    conversation.check_answers()
+    with patch.object(Nonce, "create", lambda: Nonce(NONCE)):
+        converse(data, LoginConversation)
 
 
 class LoginConversation(Conversation):

@@ -1,9 +1,8 @@
-"""Certificates for tests: an authority, and what it issues, expires and revokes. Keys are of elliptic curves: fast."""
+"""Certificates for tests, as files: of the authority that `penstock security init` makes, expired and revoked ones."""
 
 from __future__ import annotations
 
 import datetime
-import ipaddress
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +10,9 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from penstock.security.tls.authority import Authority as OwnAuthority
+from penstock.security.tls.authority import KeyPair, common_name
 from penstock.security.tls.options import ClientAuth, TlsOptions
 
 DAY = datetime.timedelta(days=1)
@@ -21,17 +21,12 @@ DAY = datetime.timedelta(days=1)
 class Issued:
     """A certificate with its key, as files in a directory."""
 
-    def __init__(self, directory: Path, name: str, chain: bytes, key: ec.EllipticCurvePrivateKey) -> None:
-        self.certificate = x509.load_pem_x509_certificate(chain)
-        self.key = key
+    def __init__(self, directory: Path, name: str, pair: KeyPair) -> None:
+        self.certificate = x509.load_pem_x509_certificate(pair.certificate)
         self.certificate_file = directory / f"{name}.pem"
         self.key_file = directory / f"{name}.key"
-        self.certificate_file.write_bytes(chain)
-        self.key_file.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            )
-        )
+        self.certificate_file.write_bytes(pair.certificate)
+        self.key_file.write_bytes(pair.key)
         self.key_file.chmod(0o600)
 
     def load(self, context: ssl.SSLContext) -> None:
@@ -39,19 +34,14 @@ class Issued:
 
 
 class Authority:
-    """An authority of its own."""
+    """An authority of its own, and its list of revoked certificates."""
 
     def __init__(self, directory: Path, name: str = "ca") -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{name} of {directory.name}")])
+        self._authority = OwnAuthority.create(f"{name} of {directory.name}")
         self._revoked: list[int] = []
-        builder = self._builder(self._name, self._key, DAY * 10).add_extension(
-            x509.BasicConstraints(ca=True, path_length=None), critical=True
-        )
-        pem = self._signed(builder)
-        self.issued = Issued(directory, name, pem, self._key)
+        self.issued = Issued(directory, name, self._authority.pair)
         self.file = self.issued.certificate_file
 
     def issue(
@@ -63,13 +53,9 @@ class Authority:
         file_name: str | None = None,
     ) -> Issued:
         """A certificate for servers and clients; one that `lasts` a negative time has expired."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) if isinstance(name, str) else name
-        builder = self._builder(subject, key, lasts).add_extension(
-            x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False
-        )
-        return Issued(self.directory, file_name or str(name if isinstance(name, str) else "other"),
-                      self._signed(builder), key)  # fmt: skip
+        subject = common_name(name) if isinstance(name, str) else name
+        pair = self._authority.issue(subject, days=lasts.days, hosts=hosts)
+        return Issued(self.directory, file_name or str(name if isinstance(name, str) else "other"), pair)
 
     def revoke(self, issued: Issued) -> Path:
         """Put a certificate on the authority's list; returns the file of the list."""
@@ -78,13 +64,16 @@ class Authority:
 
     def revocations(self) -> Path:
         now = datetime.datetime.now(datetime.UTC)
-        builder = x509.CertificateRevocationListBuilder().issuer_name(self._name).last_update(now - DAY)
+        key = serialization.load_pem_private_key(self._authority.pair.key, None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        issuer = self.issued.certificate.subject
+        builder = x509.CertificateRevocationListBuilder().issuer_name(issuer).last_update(now - DAY)
         builder = builder.next_update(now + DAY)
         for number in self._revoked:
             entry = x509.RevokedCertificateBuilder().serial_number(number).revocation_date(now - DAY).build()
             builder = builder.add_revoked_certificate(entry)
         path = self.directory / "revoked.pem"
-        path.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+        path.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
         return path
 
     def client_context(self, issued: Issued | None = None) -> ssl.SSLContext:
@@ -102,27 +91,3 @@ class Authority:
             client_auth=client_auth,
             client_ca_file=self.file,
         )
-
-    def _builder(
-        self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, lasts: datetime.timedelta
-    ) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.UTC)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self._name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - DAY * 20)
-            .not_valid_after(now + lasts)
-        )
-
-    def _signed(self, builder: x509.CertificateBuilder) -> bytes:
-        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-
-def _alternative(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)

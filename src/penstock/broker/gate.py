@@ -20,8 +20,8 @@ from penstock.net.endpoint import Endpoint
 from penstock.net.login.logins import Logins
 from penstock.net.reply import Reply
 from penstock.net.service import Stream
-from penstock.observability.line_limit import LineLimit
 from penstock.observability.metrics import BrokerMetrics
+from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
 from penstock.protocol.kafka.apis import APIS, Api
 from penstock.protocol.kafka.headers import body_start, read_request_header
 from penstock.protocol.kafka.primitives import MalformedRequest
@@ -56,7 +56,7 @@ class Gate:
         self.answered = metrics.requests.observe
         self._quotas = quotas
         self._access = access
-        self._refused_lines = LineLimit(logger.warning)
+        self._refused_lines = Repeats(logger, lines_max=STRANGERS_LINES_MAX)
         self.throttle: Throttle | None = None
         """The step that is in the chain while clients have quotas: without any, requests do not pay for it."""
         quotas.subscribe(self._quotas_changed)
@@ -79,7 +79,7 @@ class Gate:
             else:
                 session = self._access.authenticate(session)
         except AuthenticationFailed as failure:
-            self._refused_lines.write("refused %s: %s", peer.host, failure)
+            self._refused_lines.warning("refused", "refused %s: %s", peer.host, failure)
             return None
         return KafkaChannel(self, stream, session)
 

@@ -6,8 +6,6 @@ which other brokers have the same settings (`config.references.server`).
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli.log_flag import LogLevel, parse_log_level
+from penstock.cli.shared_options import shared_options
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -152,21 +151,4 @@ def _option(name: str) -> str:
 
 def takes_settings(flags: Mapping[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add flags to a command, after its own parameters; it gets them as its parameter `flags`."""
-
-    def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def run(**values: Any) -> None:
-            own = {name: value for name, value in values.items() if name not in flags}
-            command(**own, flags=SettingsFlags({name: values[name] for name in flags}))
-
-        own = inspect.signature(command, eval_str=True).parameters
-        kept = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, each in own.items() if name != "flags"]
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in flags.items()
-        ]
-        run.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
-        return run
-
-    return with_flags
+    return shared_options("flags", flags, SettingsFlags)

@@ -50,7 +50,7 @@ from penstock.node.rest.part import admin_api
 from penstock.node.security.access import build_access as access_by_settings
 from penstock.node.security.access import connect_access_probes, open_policy_file
 from penstock.node.security.certificates import DoorCertificates
-from penstock.node.security.door_plans import DoorPlans, plan_doors
+from penstock.node.security.door_plans import DoorPlans, plan_doors, without_effect
 from penstock.node.security.exposure import check_exposure
 from penstock.node.security.extensions import check_acl_settings, load_authenticator
 from penstock.node.security.logins import build_logins, request_login, web_sessions
@@ -209,6 +209,8 @@ class Node:
         if settings.security.users_file is not None:
             raise SettingsError("security.users_file is for a registry or an edge; a node has its users in meta.db")
         plans = self._plans = plan_doors(settings)
+        for problem in without_effect(settings):
+            logger.warning(problem)
         check_acl_settings(settings.acl)
         for problem in check_exposure(plans, settings):
             logger.warning("%s; security.insecure allows it", problem)

@@ -1,7 +1,8 @@
-"""Log lines that a client can cause as often as it likes: each kind is logged once a minute, with a count of repeats.
+"""Log lines that a client can cause as often as it likes: the first ones of a kind each minute, and how many more.
 
 Without this limit a client in a retry loop would fill the disk; without the line an operator would see an error counter
-rise, and not which client is the cause.
+rise, and not which client is the cause. One line of a kind is enough where all of them say the same. Where each has a
+text of its own, such as those about bad connections, more of them are worth reading (`lines_max`).
 """
 
 from __future__ import annotations
@@ -9,29 +10,54 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Hashable
+from typing import Final
 
-INTERVAL_S = 60.0
-KINDS_MAX = 1_000  # different kinds remembered; when there are more, they are forgotten and logged again
+INTERVAL_S: Final = 60.0
+KINDS_MAX: Final = 1_000  # different kinds remembered; when there are more, they are forgotten and logged again
+STRANGERS_LINES_MAX: Final = 100
+"""Lines a minute about connections of strangers, of each door."""
+
+
+class _Kind:
+    """A minute of one kind: when it ends, and the lines that it had, with those that were not logged."""
+
+    __slots__ = ("count", "until")
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.count = 0
 
 
 class Repeats:
     """The repeated lines of one logger."""
 
-    def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic, *, lines_max: int = 1
+    ) -> None:
         self._logger = logger
         self._clock = clock
-        self._logged: dict[Hashable, list[float]] = {}  # when it may be logged again, and how often it was not
+        self._lines_max = lines_max
+        self._kinds: dict[Hashable, _Kind] = {}
 
     def warning(self, kind: Hashable, message: str, *values: object) -> None:
+        self._write(self._logger.warning, kind, message, values)
+
+    def info(self, kind: Hashable, message: str, *values: object) -> None:
+        self._write(self._logger.info, kind, message, values)
+
+    def _write(self, write: Callable[..., None], kind: Hashable, message: str, values: tuple[object, ...]) -> None:
         now = self._clock()
-        known = self._logged.get(kind)
-        if known is not None and now < known[0]:
-            known[1] += 1
-            return
-        if len(self._logged) >= KINDS_MAX:
-            self._logged.clear()
-        self._logged[kind] = [now + INTERVAL_S, 0]
-        if known is not None and known[1]:
-            message += " (and %d times more since this was last logged)"
-            values = (*values, int(known[1]))
-        self._logger.warning(message, *values)
+        known = self._kinds.get(kind)
+        if known is None or now >= known.until:
+            left_out = 0 if known is None else known.count - self._lines_max
+            if len(self._kinds) >= KINDS_MAX:
+                self._kinds.clear()
+            known = self._kinds[kind] = _Kind(now + INTERVAL_S)
+            if left_out > 0:
+                message += " (and %d times more since this was last logged)"
+                values = (*values, left_out)
+        known.count += 1
+        if known.count <= self._lines_max:
+            write(message, *values)
+        elif known.count == self._lines_max + 1 and self._lines_max > 1:
+            write("%d such lines within a minute; further ones are counted, not logged", self._lines_max)

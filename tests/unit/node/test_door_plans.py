@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from penstock.config.given_value import GivenValue
+from penstock.config.loading import load_settings
 from penstock.config.settings import Settings
 from penstock.net.endpoint import Endpoint
 from penstock.node.errors import SettingsError
-from penstock.node.security.door_plans import DoorPlan, plan_doors
+from penstock.node.security.door_plans import DoorPlan, plan_doors, without_effect
 from penstock.node.security.exposure import check_exposure, is_local
 from penstock.security.listener import SecurityProtocol
 from penstock.security.tls.options import ClientAuth
@@ -50,6 +52,25 @@ def test_one_protocol_for_all_doors() -> None:
         assert plan.security.mechanisms == ("PLAIN",)
         assert plan.tls is not None
         assert plan.tls.certificate_file == Path("server.pem")
+
+
+def test_ports_beside_named_listeners_are_told() -> None:
+    """As `penstock serve --kafka-port 1234` beside a file with listeners: it would silently have no effect."""
+    addresses = "A://127.0.0.1:9092,B://127.0.0.1:9093,PUSH://127.0.0.1:7000"
+
+    def told(**flags: str) -> list[str]:
+        given = [GivenValue(key.replace("__", "."), value, "a flag") for key, value in flags.items()]
+        named = GivenValue("listeners.addresses", addresses, "a file")
+        return without_effect(load_settings(None, {}, [named, *given]))
+
+    assert told() == []
+    assert told(kafka__port="9093", push__port="7000", http__port="1234") == []
+    assert told(kafka__port="1234", push__port="1235") == [
+        "kafka.port (--kafka-port) is 1234, but has no effect: listeners.addresses has A://127.0.0.1:9092,"
+        " B://127.0.0.1:9093",
+        "push.port (--push-port) is 1235, but has no effect: listeners.addresses has PUSH://127.0.0.1:7000",
+    ]
+    assert without_effect(settings_of(kafka={"port": 1234})) == []
 
 
 def test_listeners_by_name() -> None:

@@ -6,22 +6,53 @@ import pytest
 
 from penstock.observability.repeats import INTERVAL_S, KINDS_MAX, Repeats
 
+logger = logging.getLogger("penstock.test")
+
 
 def test_a_kind_is_told_once_a_minute_with_its_count(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    repeats = Repeats(logging.getLogger("penstock.test"), lambda: now)
+    repeats = Repeats(logger, lambda: now)
     for _ in range(5):
         repeats.warning("a", "refused %s", "x")
     repeats.warning("b", "refused %s", "y")
-    assert [record.getMessage() for record in caplog.records] == ["refused x", "refused y"]
+    assert caplog.messages == ["refused x", "refused y"]
     now = INTERVAL_S
     repeats.warning("a", "refused %s", "x")
-    assert caplog.records[-1].getMessage() == "refused x (and 4 times more since this was last logged)"
+    assert caplog.messages[-1] == "refused x (and 4 times more since this was last logged)"
+
+
+def test_the_first_ones_then_the_number(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    repeats = Repeats(logger, lambda: now, lines_max=3)
+    for number in range(10):
+        repeats.warning("bad", "bad %d", number)
+    assert caplog.messages == [
+        "bad 0", "bad 1", "bad 2", "3 such lines within a minute; further ones are counted, not logged",
+    ]  # fmt: skip
+    caplog.clear()
+    now = INTERVAL_S - 0.1
+    repeats.warning("bad", "bad")
+    assert caplog.messages == []
+    now = INTERVAL_S
+    repeats.warning("bad", "bad again")
+    assert caplog.messages == ["bad again (and 8 times more since this was last logged)"]
+    caplog.clear()
+    now = 2 * INTERVAL_S
+    repeats.warning("bad", "bad")
+    assert caplog.messages == ["bad"]
+
+
+def test_lines_have_their_level(caplog: pytest.LogCaptureFixture) -> None:
+    Repeats(logger).info("x", "hello %s", "x")
+    assert caplog.messages == []
+    with caplog.at_level(logging.INFO):
+        Repeats(logger).info("x", "hello %s", "x")
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [("INFO", "hello x")]
 
 
 def test_memory_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
-    repeats = Repeats(logging.getLogger("penstock.test"), lambda: 0.0)
+    repeats = Repeats(logger, lambda: 0.0)
     for number in range(3 * KINDS_MAX):
         repeats.warning(number, "refused")
-    assert len(repeats._logged) <= KINDS_MAX
+    assert len(repeats._kinds) <= KINDS_MAX
     assert len(caplog.records) == 3 * KINDS_MAX

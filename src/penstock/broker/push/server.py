@@ -28,7 +28,7 @@ from penstock.net.admission.ticket import Ticket
 from penstock.net.flow_control import FlowControl
 from penstock.net.login.logins import Logins
 from penstock.net.tls.server import Listening, TlsServer, address_of
-from penstock.observability.line_limit import LineLimit
+from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
 from penstock.runtime.periodic import Periodic
 from penstock.security.access import Access
 from penstock.security.listener import ListenerSecurity
@@ -83,7 +83,7 @@ class PushDoor:
         self._forgetting = Periodic("push: forgetting producers", FORGET_INTERVAL_MS, producers.forget_unused)
         self.opened_total = 0
         self.broken_total = 0
-        self._broken_lines = LineLimit(logger.info)
+        self._broken_lines = Repeats(logger, lines_max=STRANGERS_LINES_MAX)
         self.refusals: dict[str, int] = {}
 
     @property
@@ -170,7 +170,7 @@ class PushDoor:
 
     def broken(self, host: str, reason: str) -> None:
         self.broken_total += 1
-        self._broken_lines.write("push client %s: %s", host, reason)
+        self._broken_lines.info("broken", "push client %s: %s", host, reason)
 
     def hold(self, delta: int) -> None:
         """Account for bytes of incomplete frames, over all doors."""

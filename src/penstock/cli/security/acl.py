@@ -11,6 +11,16 @@ import typer
 from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, ClientProperties
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption
 from penstock.cli.security.acl_choice import Resources, Subjects, filters, new_rules
+from penstock.cli.security.acl_options import (
+    Chosen,
+    Cluster,
+    Group,
+    Pattern,
+    Principal,
+    Topic,
+    TransactionalId,
+    takes_rules,
+)
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
 
@@ -19,55 +29,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="List, add and remove rules about who may do what.")
 
-SUBJECT, RESOURCE, ACT = "Who", "What", "Operations"
 NO_RULES = (
     "no rules yet; add some with"
     " `penstock security acl add --allow-principal User:alice --operation Read --topic orders`"
 )
-
-
-def _option(name: str, metavar: str, text: str, panel: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel)
-
-
-Principal = Annotated[list[str] | None, _option("--principal", "TYPE:NAME", "Rules of this principal.", SUBJECT)]
-AllowPrincipal = Annotated[
-    list[str] | None,
-    _option("--allow-principal", "TYPE:NAME", "Allow it to this principal; User:* is everyone.", SUBJECT),
-]
-DenyPrincipal = Annotated[
-    list[str] | None, _option("--deny-principal", "TYPE:NAME", "Deny it to this principal.", SUBJECT)
-]
-AllowHost = Annotated[
-    list[str] | None, _option("--allow-host", "ADDR", "Only from this address. Default: from everywhere.", SUBJECT)
-]
-DenyHost = Annotated[
-    list[str] | None, _option("--deny-host", "ADDR", "Only from this address. Default: from everywhere.", SUBJECT)
-]
-Topic = Annotated[list[str] | None, _option("--topic", "NAME", "A topic, or * for all.", RESOURCE)]
-Group = Annotated[list[str] | None, _option("--group", "NAME", "A group, or * for all.", RESOURCE)]
-TransactionalId = Annotated[
-    list[str] | None, _option("--transactional-id", "NAME", "A transactional id, or * for all.", RESOURCE)
-]
-Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster.", rich_help_panel=RESOURCE)]
-Pattern = Annotated[
-    str,
-    typer.Option(
-        "--resource-pattern-type",
-        metavar="TYPE",
-        help="literal, or prefixed: names that begin with NAME. To list and remove also match (whatever applies to"
-        " NAME) and any.",
-        rich_help_panel=RESOURCE,
-    ),
-]
-Operation = Annotated[
-    list[str] | None,
-    _option("--operation", "NAME", "Read, Write, Create, Delete, Alter, Describe, … Default: All.", ACT),
-]
-Producer = Annotated[bool, typer.Option("--producer", help="What a producer of the topics needs.", rich_help_panel=ACT)]
-Consumer = Annotated[
-    bool, typer.Option("--consumer", help="What a consumer of the topics in the groups needs.", rich_help_panel=ACT)
-]
 
 
 @app.command("list")
@@ -103,28 +68,15 @@ def list_rules(
 
 
 @app.command()
+@takes_rules
 def add(
-    allow_principal: AllowPrincipal = None,
-    deny_principal: DenyPrincipal = None,
-    allow_host: AllowHost = None,
-    deny_host: DenyHost = None,
-    topic: Topic = None,
-    group: Group = None,
-    transactional_id: TransactionalId = None,
-    cluster: Cluster = False,
-    resource_pattern_type: Pattern = "literal",
-    operation: Operation = None,
-    producer: Producer = False,
-    consumer: Consumer = False,
+    chosen: Chosen,
     output: ChangeOutput = Output.TABLE,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     properties: ClientProperties = None,
 ) -> None:
     """Add rules: one for each principal, host, resource and operation. They hold at once."""
-    rules = new_rules(
-        _subjects(allow_principal, deny_principal, allow_host, deny_host),
-        _resources(topic, group, transactional_id, cluster, resource_pattern_type, operation, producer, consumer),
-    )
+    rules = new_rules(chosen.subjects, chosen.resources)
     from penstock.cli.security.acl_requests import AclRequests
 
     AclRequests(bootstrap_server, properties).create(rules)
@@ -132,19 +84,9 @@ def add(
 
 
 @app.command()
+@takes_rules
 def remove(
-    allow_principal: AllowPrincipal = None,
-    deny_principal: DenyPrincipal = None,
-    allow_host: AllowHost = None,
-    deny_host: DenyHost = None,
-    topic: Topic = None,
-    group: Group = None,
-    transactional_id: TransactionalId = None,
-    cluster: Cluster = False,
-    resource_pattern_type: Pattern = "literal",
-    operation: Operation = None,
-    producer: Producer = False,
-    consumer: Consumer = False,
+    chosen: Chosen,
     force: Annotated[
         bool,
         typer.Option(
@@ -156,13 +98,11 @@ def remove(
     properties: ClientProperties = None,
 ) -> None:
     """Remove the rules that match everything that is given. What they allowed is refused at once."""
-    resources = _resources(
-        topic, group, transactional_id, cluster, resource_pattern_type, operation, producer, consumer
-    )
-    if not any(resources.names()) and not (allow_principal or deny_principal):
+    subjects, resources = chosen
+    if not any(resources.names()) and not (subjects.allow_principals or subjects.deny_principals):
         hint = "give --topic, --group, --cluster, --transactional-id, --allow-principal or --deny-principal"
         raise CommandError("remove which rules?", ExitCode.USAGE, hint=hint)
-    wanted = filters(_subjects(allow_principal, deny_principal, allow_host, deny_host), resources)
+    wanted = filters(subjects, resources)
     from penstock.cli.security.acl_requests import AclRequests
 
     requests = AclRequests(bootstrap_server, properties)
@@ -179,42 +119,6 @@ def remove(
     if left:
         hint = "change it in the policy file of the broker (acl.policy_file)"
         raise CommandError(f"still there: {'; '.join(map(str, sorted(left)))}", hint=hint)
-
-
-def _subjects(
-    allow_principal: Sequence[str] | None,
-    deny_principal: Sequence[str] | None,
-    allow_host: Sequence[str] | None,
-    deny_host: Sequence[str] | None,
-) -> Subjects:
-    return Subjects(
-        allow_principals=allow_principal or (),
-        deny_principals=deny_principal or (),
-        allow_hosts=allow_host or (),
-        deny_hosts=deny_host or (),
-    )
-
-
-def _resources(
-    topic: Sequence[str] | None,
-    group: Sequence[str] | None,
-    transactional_id: Sequence[str] | None,
-    cluster: bool,
-    pattern: str,
-    operation: Sequence[str] | None,
-    producer: bool,
-    consumer: bool,
-) -> Resources:
-    return Resources(
-        topics=topic or (),
-        groups=group or (),
-        transactional_ids=transactional_id or (),
-        cluster=cluster,
-        pattern=pattern,
-        operations=operation or (),
-        producer=producer,
-        consumer=consumer,
-    )
 
 
 def as_json(rule: AclRule) -> dict[str, Any]:

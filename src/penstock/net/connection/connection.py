@@ -392,7 +392,7 @@ class Connection(asyncio.BufferedProtocol):
         if reason is not None:
             self._shared.on_broken("bad request")
         if reason:
-            self._shared.broken_lines.write("closed the connection from %s: %s", self.peer.host, reason)
+            self._shared.broken_lines.warning("broken", "closed the connection from %s: %s", self.peer.host, reason)
         self._splitter.close()
         self._transport.close()
 

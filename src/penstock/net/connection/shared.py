@@ -15,7 +15,7 @@ from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
 from penstock.net.service import Service
-from penstock.observability.line_limit import LineLimit
+from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
 
 if TYPE_CHECKING:
     from penstock.net.connection.connection import Connection
@@ -48,7 +48,7 @@ class Shared:
     on_broken: Callable[[str], None]
     scratch: memoryview
     outbox: Outbox
-    broken_lines: LineLimit = field(default_factory=lambda: LineLimit(logger.warning))
+    broken_lines: Repeats = field(default_factory=lambda: Repeats(logger, lines_max=STRANGERS_LINES_MAX))
     """The log of connections that were closed for what their clients sent."""
     ids: Iterator[int] = field(default_factory=lambda: count(1))
     """The number of the next connection."""

@@ -85,6 +85,23 @@ def plan_lone_port(settings: Settings, host: str, port: int) -> DoorPlan:
     return _Planner(settings).plan(NamedAddress(HTTP, host, port))
 
 
+def without_effect(settings: Settings) -> list[str]:
+    """Addresses that were given, and that no door has: `listeners.addresses` names others for it."""
+    named = {one.name: one for one in _named(settings)}
+    kafka = [one for name, one in named.items() if name not in (PUSH, HTTP)]
+    doors = (
+        ("kafka", "--kafka-port", settings.kafka, kafka),
+        ("push", "--push-port", settings.push, [named[PUSH]] if PUSH in named else []),
+        ("http", "--http-port", settings.http, [named[HTTP]] if HTTP in named else []),
+    )
+    return [
+        f"{section}.port ({flag}) is {given.port}, but has no effect: listeners.addresses has"
+        f" {', '.join(f'{one.name}://{one.host}:{one.port}' for one in addresses)}"
+        for section, flag, given, addresses in doors
+        if addresses and "port" in given.model_fields_set and given.port not in [one.port for one in addresses]
+    ]
+
+
 def _on_network(plan: DoorPlan, settings: Settings) -> DoorPlan:
     """The plan with its network. An address that names its network wins over the default."""
     host, network = plan.host, settings.network.type

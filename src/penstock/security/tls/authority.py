@@ -36,7 +36,7 @@ class Authority:
         from cryptography import x509
 
         key = _new_key()
-        subject = _common_name(name)
+        subject = common_name(name)
         usage = x509.KeyUsage(
             digital_signature=False,
             content_commitment=False,
@@ -75,38 +75,28 @@ class Authority:
 
     def issue_server(self, hosts: Sequence[str], days: int = CERTIFICATE_DAYS) -> KeyPair:
         """A certificate for a node that is reached under these names and addresses."""
-        from cryptography import x509
-        from cryptography.x509.oid import ExtendedKeyUsageOID
-
-        alternatives = x509.SubjectAlternativeName([_alternative(host) for host in hosts])
-        return self._issue(
-            hosts[0], [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH], days, alternatives
-        )
+        return self.issue(common_name(hosts[0]), days=days, hosts=hosts)
 
     def issue_client(self, name: str, days: int = CERTIFICATE_DAYS) -> KeyPair:
         """A certificate for a client, whose principal is `User:CN=name` without mapping rules."""
+        return self.issue(common_name(name), days=days)
+
+    def issue(self, subject: x509.Name, *, days: int = CERTIFICATE_DAYS, hosts: Sequence[str] = ()) -> KeyPair:
+        """A certificate for a client, and with `hosts` for a server there as well. With negative days it has ended."""
+        from cryptography import x509
         from cryptography.x509.oid import ExtendedKeyUsageOID
 
-        return self._issue(name, [ExtendedKeyUsageOID.CLIENT_AUTH], days)
-
-    def _issue(
-        self,
-        name: str,
-        usages: Sequence[x509.ObjectIdentifier],
-        days: int,
-        alternatives: x509.SubjectAlternativeName | None = None,
-    ) -> KeyPair:
-        from cryptography import x509
-
         key = _new_key()
+        usages = [*([ExtendedKeyUsageOID.SERVER_AUTH] if hosts else []), ExtendedKeyUsageOID.CLIENT_AUTH]
         own_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         builder = (
-            _builder(_common_name(name), self._certificate.subject, key, days)
+            _builder(subject, self._certificate.subject, key, days)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
             .add_extension(own_key, critical=False)
         )
-        if alternatives is not None:
+        if hosts:
+            alternatives = x509.SubjectAlternativeName([_alternative(host) for host in hosts])
             builder = builder.add_extension(alternatives, critical=False)
         return _pem(_signed(builder, self._key), key)
 
@@ -117,7 +107,7 @@ def _new_key() -> EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def _common_name(name: str) -> x509.Name:
+def common_name(name: str) -> x509.Name:
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
@@ -137,14 +127,15 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: EllipticCurvePrivateKey
     from cryptography import x509
 
     now = datetime.datetime.now(datetime.UTC)
+    end = now + datetime.timedelta(days=days)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _CLOCK_SKEW)
-        .not_valid_after(now + datetime.timedelta(days=days))
+        .not_valid_before(min(now, end) - _CLOCK_SKEW)
+        .not_valid_after(end)
     )
 
 
