@@ -10,7 +10,9 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from typing import BinaryIO
 
+from tests.support.command_server import ForkedProcess
 from tests.support.waiting import wait_until
 from tests.support.wire import Connection, ConnectionClosed
 
@@ -64,7 +66,7 @@ class BrokerProcess:
         self.host = HOST
         self.port = free_port()
         self.log_file = directory / "broker.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
         directory.mkdir(parents=True, exist_ok=True)
 
     @property
@@ -95,19 +97,22 @@ class BrokerProcess:
     def start(self) -> None:
         assert not self.running, "the broker is already running"
         with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=self.directory,
-                env=self.environment(),
-            )
+            self._process = self._spawn(log)
         try:
             wait_until(self._ready, what=f"{self.kind} answers on {self.bootstrap}", within_s=START_DEADLINE_S)
         except AssertionError as error:
             self.kill9()
             raise AssertionError(f"{error}\n{self.log_tail()}") from error
+
+    def _spawn(self, log: BinaryIO) -> subprocess.Popen[bytes] | ForkedProcess:
+        return subprocess.Popen(
+            self.command(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=self.directory,
+            env=self.environment(),
+        )
 
     def _ready(self) -> bool:
         assert self.running, f"{self.kind} ended with {self._process and self._process.returncode}"

@@ -7,8 +7,9 @@ talks to or watches on a terminal, or gives settings of Python, are started from
 
     python -m tests.support.command_server SOCKET
 
-A client connects, sends one JSON line with three descriptors (stdin, stdout, stderr), and reads the exit code as one
-line when the command has ended. Closing the connection earlier kills the command. The server ends with its own stdin.
+A client connects, sends one JSON line with three descriptors (stdin, stdout, stderr), and reads the process id as one
+line, then the exit code when the command has ended. Closing the connection earlier kills the command. The server ends
+with its own stdin.
 """
 
 from __future__ import annotations
@@ -37,10 +38,54 @@ LOADED = (
     "confluent_kafka",
     "confluent_kafka.admin",
     "penstock.config.settings",
+    "penstock.node.main",
+    "penstock.node.rest.application",
+    "uvloop",
     "penstock.client",
     "kio.serial",
     "rich",
 )
+
+
+class ForkedProcess:
+    """A command that runs, with the part of `subprocess.Popen` that tests use."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+        told = self._lines.readline()
+        assert told, "the command server ended"
+        self.pid = int(told)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(f"penstock {self.pid}", timeout or 0)
+        return code
+
+    def _ended(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._connection], [], [], timeout)[0]:
+            told = self._lines.readline()
+            assert told, "the command server ended"
+            self.returncode = int(told)
+            self.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the command if it still runs."""
+        self._lines.close()
+        self._connection.close()
 
 
 class CommandServer:
@@ -59,23 +104,24 @@ class CommandServer:
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
 
-    def run(
-        self,
-        arguments: list[str],
-        environ: dict[str, str],
-        files: Sequence[BinaryIO],
-        timeout_s: float,
-    ) -> int:
+    def start(
+        self, arguments: list[str], environ: dict[str, str], files: Sequence[BinaryIO], directory: str | None = None
+    ) -> ForkedProcess:
+        order = {"arguments": arguments, "environ": environ, "directory": directory or os.getcwd()}
+        line = json.dumps(order).encode() + b"\n"
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self._address)
+        sent = socket.send_fds(connection, [line], [file.fileno() for file in files])
+        connection.sendall(line[sent:])
+        return ForkedProcess(connection)
+
+    def run(self, arguments: list[str], environ: dict[str, str], files: Sequence[BinaryIO], timeout_s: float) -> int:
         """The exit code of `penstock ARGUMENTS`; negative for a signal, as `subprocess` has it."""
-        order = json.dumps({"arguments": arguments, "environ": environ, "directory": os.getcwd()}).encode() + b"\n"
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(timeout_s)
-            connection.connect(self._address)
-            sent = socket.send_fds(connection, [order], [file.fileno() for file in files])
-            connection.sendall(order[sent:])
-            told = connection.makefile("rb").readline()
-        assert told, "the command server ended"
-        return int(told)
+        process = self.start(arguments, environ, files)
+        try:
+            return process.wait(timeout_s)
+        finally:
+            process.close()
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -123,11 +169,23 @@ def main() -> None:
 def _load() -> None:
     from penstock.cli.main import COMMANDS
 
-    for place in COMMANDS.values():
-        if place.partition(":")[0] != "penstock.cli.demo.command":
-            importlib.import_module(place.partition(":")[0])
-    for name in LOADED:
+    places = [place.partition(":")[0] for place in COMMANDS.values()]
+    for name in (*places, *LOADED):
         importlib.import_module(name)
+    _load_common_apis()
+
+
+def _load_common_apis() -> None:
+    """What a node loads in its first seconds."""
+    from penstock.broker.dispatcher import load_handler
+    from penstock.node.preload import COMMON
+    from penstock.protocol.kafka.apis import APIS
+    from penstock.protocol.kafka.messages import load
+
+    for api_key, versions in COMMON:
+        load_handler(APIS[api_key])
+        for version in versions:
+            load(api_key, version)
 
 
 def _serve(connection: socket.socket) -> NoReturn:
@@ -139,6 +197,7 @@ def _serve(connection: socket.socket) -> NoReturn:
         _become(order, files)
     for file in files:
         os.close(file)
+    connection.sendall(f"{command}\n".encode())
     ended = os.pidfd_open(command)
     readable, _, _ = select.select([ended, connection.fileno()], [], [])
     if ended not in readable:
