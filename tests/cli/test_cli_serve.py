@@ -72,7 +72,7 @@ def test_the_registry_names_its_own_options(alone: CommandLine, tmp_path: Path, 
     command = ("registry", "serve", "--data-dir", tmp_path / "r")
     taken = alone(*command, "--port", taken_port, code=1).err.splitlines()[-1]
     assert taken.endswith("choose another port with --port")
-    unknown = alone(*command, "--host", "no-such-host.invalid", code=1).err.splitlines()[-1]
+    unknown = alone(*command, "--insecure", "--host", "no-such-host.invalid", code=1).err.splitlines()[-1]
     assert unknown.endswith("change --host")
 
 

@@ -68,8 +68,10 @@ class CommandLine:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write(stdin.encode() if isinstance(stdin, str) else stdin)
             given.seek(0)
-            run = _from_scratch if any(name.startswith("PYTHON") for name in environ) else command_server().run
-            ended = run(list(map(str, args)), self.environ | environ, (given, out, err), self._timeout_s)
+            environ = self.environ | environ
+            server = command_server()
+            run = server.run if server.has_loaded_for(environ, "PYTHON") else _from_scratch
+            ended = run(list(map(str, args)), environ, (given, out, err), self._timeout_s)
             out.seek(0)
             err.seek(0)
             outcome = Outcome(ended, out.read().decode(), err.read().decode())

@@ -94,15 +94,24 @@ class CommandServer:
     def __init__(self) -> None:
         self._directory = tempfile.mkdtemp(prefix="penstock-commands-")
         self._address = os.path.join(self._directory, "socket")
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+        self._environ = environ | {"COLUMNS": "200"}
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, self._address],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
-            | {"COLUMNS": "200"},
+            env=self._environ,
         )
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
+
+    def has_loaded_for(self, environ: dict[str, str], *prefixes: str) -> bool:
+        """Whether variables that modules look at when they are loaded are as they were then."""
+        return all(
+            environ.get(name) == self._environ.get(name)
+            for name in environ.keys() | self._environ.keys()
+            if name.startswith(prefixes)
+        )
 
     def start(
         self, arguments: list[str], environ: dict[str, str], files: Sequence[BinaryIO], directory: str | None = None

@@ -53,12 +53,9 @@ class PenstockProcess(BrokerProcess):
     def _spawn(self, log: BinaryIO) -> subprocess.Popen[bytes] | ForkedProcess:
         self._log_start = log.tell()
         command, environ = self.command(), self.environment()
-        changed = {name for name, _ in environ.items() ^ os.environ.items()}
-        if (
-            self.starts_afresh
-            or command[:3] != PENSTOCK
-            or any(name.startswith(("PENSTOCK_", "PYTHON")) for name in changed)
-        ):
+        server = command_server()
+        is_usual = command[:3] == PENSTOCK and server.has_loaded_for(environ, "PYTHON", "PENSTOCK_")
+        if self.starts_afresh or not is_usual:
             return super()._spawn(log)
         with open(os.devnull, "rb") as nothing:
-            return command_server().start(command[3:], environ, (nothing, log, log), str(self.directory))
+            return server.start(command[3:], environ, (nothing, log, log), str(self.directory))
