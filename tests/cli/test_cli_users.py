@@ -120,7 +120,7 @@ def test_a_command_that_cannot_log_in_says_so(secured: SaslProcess, tmp_path: Pa
     )
     outcome = command(*USER, "list", "--command-config", file, code=ExitCode.FAILURE)
     assert "Invalid username or password" in outcome.err
-    assert "--command-config" in outcome.err
+    assert "check sasl.username and sasl.password" in outcome.err
     assert "wr0ng" not in outcome.err
     file.write_text("no equals sign\n")
     told = command(*USER, "list", "--command-config", file, code=ExitCode.USAGE).err

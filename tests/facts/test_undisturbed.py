@@ -68,6 +68,7 @@ def nobody_waits(other: RawClient, broker: BrokerProcess) -> Iterator[None]:
         wait_until(lambda: len(pauses) > 5, what="the other client is at it")
         pauses.clear()
         yield
+        wait_until(lambda: len(pauses) > 0, what="at least one round trip meanwhile")
     finally:
         ended.set()
         asking.join()
