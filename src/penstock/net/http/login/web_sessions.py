@@ -7,7 +7,7 @@ password or token with which it was begun is worth nothing any more.
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +44,7 @@ class WebSessions:
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._by_digest: OrderedDict[bytes, WebSession] = OrderedDict()  # the last used at the end
+        self._counts: Counter[Principal] = Counter()
 
     def __len__(self) -> int:
         return len(self._by_digest)
@@ -51,13 +52,13 @@ class WebSessions:
     def begin(self, principal: Principal, proof: Proof) -> str:
         """A new session; returns the word for the cookie."""
         now = self._clock()
-        own = [digest for digest, each in self._by_digest.items() if each.principal == principal]
-        if len(own) >= SESSIONS_OF_PRINCIPAL_MAX:
-            del self._by_digest[own[0]]
+        if self._counts[principal] >= SESSIONS_OF_PRINCIPAL_MAX:
+            self._remove(self._of(principal)[0])
         elif len(self._by_digest) >= SESSIONS_MAX:
-            self._by_digest.popitem(last=False)
+            self._remove(next(iter(self._by_digest)))
         word = secrets.token_urlsafe(WORD_BYTES)
         self._by_digest[digest_of(word.encode())] = WebSession(principal, proof, now)
+        self._counts[principal] += 1
         return word
 
     def find(self, word: bytes) -> WebSession | None:
@@ -68,18 +69,30 @@ class WebSessions:
             return None
         is_late = now - found.used_at >= self._idle_seconds or now - found.begun_at >= self.longest_seconds
         if is_late or not found.proof.holds():
-            del self._by_digest[digest]
+            self._remove(digest)
             return None
         found.used_at = now
         self._by_digest.move_to_end(digest)
         return found
 
     def end(self, word: bytes) -> None:
-        self._by_digest.pop(digest_of(word), None)
+        digest = digest_of(word)
+        if digest in self._by_digest:
+            self._remove(digest)
 
     def end_all(self, principal: Principal) -> int:
         """End the sessions of a principal; returns how many there were."""
-        own = [digest for digest, each in self._by_digest.items() if each.principal == principal]
+        own = self._of(principal)
         for digest in own:
-            del self._by_digest[digest]
+            self._remove(digest)
         return len(own)
+
+    def _of(self, principal: Principal) -> list[bytes]:
+        """The sessions of a principal, the one that was used longest ago first."""
+        return [digest for digest, each in self._by_digest.items() if each.principal == principal]
+
+    def _remove(self, digest: bytes) -> None:
+        principal = self._by_digest.pop(digest).principal
+        self._counts[principal] -= 1
+        if not self._counts[principal]:
+            del self._counts[principal]
