@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 import socket
 import struct
 import threading
@@ -84,6 +86,24 @@ def test_requests_of_others_are_served_while_clients_announce_large_ones_and_tri
         assert slowest < 5, "they took the room of others' requests"
     wait_until(lambda: "come too slowly" in penstock.log_file.read_text(), what="the log says why")
     assert metric(penstock, "penstock_held_bytes") == metric(penstock, "penstock_waiting_requests") == 0
+
+
+@pytest.mark.feature("F-06")
+def test_a_crowd_that_announces_requests_of_common_size_takes_no_memory(penstock: PenstockProcess) -> None:
+    """Four hundred clients announce a million bytes each and send two of them."""
+    before = anonymous_bytes(penstock)
+    with contextlib.ExitStack() as stack:
+        for _ in range(400):
+            client = stack.enter_context(socket.create_connection((HOST, penstock.port), timeout=30.0))
+            client.sendall(struct.pack(">ih", 1_000_000, 18))
+        wait_until(lambda: metric(penstock, "penstock_connections") >= 400, what="all of them are there")
+        assert anonymous_bytes(penstock) - before < 64 << 20
+
+
+def anonymous_bytes(process: PenstockProcess) -> int:
+    found = re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+    assert found
+    return int(found[1]) * 1024
 
 
 # --- before a login ---------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """A request whose bytes are still arriving, with a buffer of its own into which the socket writes.
 
-It takes room for what has arrived (`net.frame_room`) in steps that double, and its buffer grows with them; below 1 MiB
-the buffer has its size at once, because the system gives it memory only as bytes arrive. The first bytes are free:
-most frames are cut by the end of a read and complete with the next one.
+It takes room for what has arrived (`net.frame_room`) in steps that double. Its buffer grows with what has arrived, too:
+a new bytearray is filled with zeros, so that an announced size would cost its memory at once. Below 1 MiB it has four
+times what has arrived, so that most frames, which are cut by the end of a read, complete without a copy.
+The first bytes are free.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from penstock.net.connection.frame_pace import FramePace
 from penstock.net.flow_control import SMALL_FRAME_BYTES, FlowControl
 
 FREE_BYTES: Final = 64 * 1024
+FIRST_BYTES: Final = 16 * 1024
+"""The least buffer: a client that announces a frame and sends nothing of it costs no more."""
 
 
 class IncomingFrame:
@@ -37,7 +40,7 @@ class IncomingFrame:
         self._room = flow.room_of(size)
         self._pace: FramePace | None = None
         self._granted = FREE_BYTES
-        self._buffer = bytearray(min(size, SMALL_FRAME_BYTES))
+        self._buffer = bytearray(_capacity(size, len(part)))
         self._filled = len(part)
         self._buffer[: self._filled] = part
         if self._filled >= FREE_BYTES:
@@ -46,7 +49,7 @@ class IncomingFrame:
     def space(self) -> memoryview:
         """The buffer for the next bytes."""
         if self._filled == len(self._buffer):
-            grown = bytearray(min(self.size, 2 * len(self._buffer)))
+            grown = bytearray(_capacity(self.size, self._filled))
             grown[: self._filled] = self._buffer
             self._buffer = grown
         if self._room.is_crowded and self._granted > self._filled:
@@ -104,6 +107,14 @@ class IncomingFrame:
         self._granted = self.held_bytes
         self.waits_for_room = False
         self._on_room()
+
+
+def _capacity(size: int, filled: int) -> int:
+    """The bytes of a buffer for a frame of which so much has arrived. Powers of two, as the steps of the room are."""
+    wanted = 1 << (max(4 * filled, FIRST_BYTES) - 1).bit_length()
+    if wanted > SMALL_FRAME_BYTES:
+        wanted = max(SMALL_FRAME_BYTES, 1 << filled.bit_length())
+    return min(size, wanted)
 
 
 def explain_size(size: int, start: memoryview) -> str:
