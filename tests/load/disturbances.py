@@ -23,12 +23,12 @@ class Wire:
     """One connection of a generator."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
+        self.reader = reader
         self.writer = writer
 
     async def receive(self) -> bytes:
-        (size,) = _INT32.unpack(await self._reader.readexactly(4))
-        return await self._reader.readexactly(size)
+        (size,) = _INT32.unpack(await self.reader.readexactly(4))
+        return await self.reader.readexactly(size)
 
     async def ask(self, request: bytes) -> bytes:
         self.writer.write(request)
@@ -203,7 +203,7 @@ class SlowReaders(Disturbance):
 
     async def _read_slowly(self) -> None:
         loop = asyncio.get_running_loop()
-        with self._narrow_socket() as sock:
+        with self.narrow_socket() as sock:
             await loop.sock_connect(sock, self._address)
             self.counts["connections"] += 1
             await loop.sock_sendall(sock, self._request * 5)
@@ -214,7 +214,7 @@ class SlowReaders(Disturbance):
                 await asyncio.sleep(0.2)
 
     @staticmethod
-    def _narrow_socket() -> socket.socket:
+    def narrow_socket() -> socket.socket:
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.setblocking(False)
@@ -226,7 +226,7 @@ class NeverReaders(SlowReaders):
 
     async def _read_slowly(self) -> None:
         loop = asyncio.get_running_loop()
-        with self._narrow_socket() as sock:
+        with self.narrow_socket() as sock:
             await loop.sock_connect(sock, self._address)
             self.counts["connections"] += 1
             while True:

@@ -57,9 +57,10 @@ class Generator:
 
 
 async def serve(name: str, host: str, port: int, options: dict[str, Any]) -> None:
+    from tests.load.attacks import ATTACKS
     from tests.load.disturbances import DISTURBANCES
 
-    disturbance = DISTURBANCES[name](host, port, **options)
+    disturbance = (DISTURBANCES | ATTACKS)[name](host, port, **options)
     loop = asyncio.get_running_loop()
     while word := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
         if word == "begin":

@@ -4,7 +4,7 @@ A message is produced with acks=all while a fetch waits for it; the times until 
 are measured. So is the time of a round trip to a process that only sends back what it gets: what that takes longer, the
 machine is to blame for, not the broker.
 
-    python -m tests.load.steady HOST PORT TOPIC     reads a number of seconds a line, measures so long, writes JSON
+    python -m tests.load.steady HOST PORT TOPIC BYTES PACE     reads seconds a line, measures so long, writes JSON
 """
 
 from __future__ import annotations
@@ -40,9 +40,13 @@ class Window:
 class Steady:
     """The process, from outside."""
 
-    def __init__(self, host: str, port: int, topic: str) -> None:
+    def __init__(
+        self, host: str, port: int, topic: str, *, size: int = 100, pace_seconds: float = PACE_SECONDS
+    ) -> None:
+        """`size` is that of a message, in bytes; one is sent every `pace_seconds`."""
+        arguments = [host, str(port), topic, str(size), str(pace_seconds)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.load.steady", host, str(port), topic],
+            [sys.executable, "-m", "tests.load.steady", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -86,13 +90,15 @@ def measured(action: Callable[[], None], into: list[float]) -> None:
 class Measurement:
     """The body of the process."""
 
-    def __init__(self, host: str, port: int, topic: str) -> None:
+    def __init__(self, host: str, port: int, topic: str, size: int, pace_seconds: float) -> None:
         self._echo = echo()
+        self._pace_seconds = pace_seconds
+        self._fetch_bytes = max(2 * size, 1 << 20)
         self._topic = topic
         self._producer = RawClient(host, port, timeout_s=60)
         self._consumer = RawClient(host, port, timeout_s=60)
         self._offset = self._producer.log_end(topic)
-        self._produce = produce_frame(topic, 0, values("x" * 100))
+        self._produce = produce_frame(topic, 0, values("x" * size))
 
     def run(self, seconds: float) -> Window:
         times: dict[str, list[float]] = {what: [] for what in WHAT}
@@ -101,7 +107,7 @@ class Measurement:
         while due < end:
             self._message(times)
             measured(self._round_trip, times["echoed"])
-            due = max(due + PACE_SECONDS, time.perf_counter() - 0.1)
+            due = max(due + self._pace_seconds, time.perf_counter() - 0.1)
             time.sleep(max(0.0, due - time.perf_counter()))
         for each in times.values():
             each.sort()
@@ -113,7 +119,9 @@ class Measurement:
         )
 
     def _message(self, times: dict[str, list[float]]) -> None:
-        self._consumer.send_bytes(fetch_frame(self._topic, [(0, self._offset)], max_wait_ms=30_000))
+        self._consumer.send_bytes(
+            fetch_frame(self._topic, [(0, self._offset)], max_wait_ms=30_000, max_bytes=self._fetch_bytes)
+        )
         started = time.perf_counter()
         self._producer.send_bytes(self._produce)
         error = produce_error(self._producer.receive_frame())
@@ -130,8 +138,8 @@ class Measurement:
 
 
 def main() -> None:
-    host, port, topic = sys.argv[1:]
-    measurement = Measurement(host, int(port), topic)
+    host, port, topic, size, pace_seconds = sys.argv[1:]
+    measurement = Measurement(host, int(port), topic, int(size), float(pace_seconds))
     for line in sys.stdin:
         window = measurement.run(float(line))
         print(json.dumps({"count": window.count, "p50_ms": window.p50_ms, "p99_ms": window.p99_ms}), flush=True)

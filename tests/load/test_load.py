@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bench import store
-from tests.load.comparison import best_of, check_counts, compare, memory_watched
-from tests.load.generator import Generator
+from tests.load.case import Case, Figures
 from tests.load.steady import Steady
 from tests.scale.scaled_broker import ScaledBroker, produce_frame
 from tests.support.batches import values
@@ -29,13 +27,10 @@ limits:
   queued_bytes_total_max: {HELD_BYTES_MAX}
 """
 STEADY, OTHER = "steady", "other"
-WINDOWS, SECONDS = 5, 4.0
 ANSWER_BYTES = 1 << 20
 MEMORY_SLACK_MB = 32.0
 HELD_MB_MAX = HELD_BYTES_MAX / (1 << 20) + MEMORY_SLACK_MB
 CONNECTION_KB_MAX = 16.0
-
-Figures = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -45,40 +40,6 @@ def figures() -> Iterator[Figures]:
     yield found
     if found:
         print(f"\nwritten to {store.save('load', {'load': found})}")
-
-
-class Case:
-    """A broker, the steady client, and what became of it."""
-
-    def __init__(self, broker: ScaledBroker, steady: Steady, figures: Figures) -> None:
-        self.broker = broker
-        self._steady = steady
-        self._figures = figures
-        self._problem: str | None = None
-
-    def disturb(
-        self, title: str, kind: str, options: dict[str, Any], *, grows_mb_max: float, windows: int = WINDOWS
-    ) -> None:
-        """Measure alone and beside a generator. Errors and memory are judged here, latencies by `check`."""
-        print(f"\n{title}")
-        with (
-            Generator(kind, self.broker.host, self.broker.port, **options) as generator,
-            memory_watched(self.broker) as memory,
-        ):
-            best, attempts = best_of(lambda: compare(self._steady, generator, windows=windows, seconds=SECONDS))
-        self._problem = best.problem and f"{best.problem} (the best of {attempts} attempts)"
-        self._figures[title] = {
-            "attempts": attempts,
-            **best.figures(),
-            "memory_mb": {"before": round(memory[0], 1), "most": round(max(memory), 1), "grows_max": grows_mb_max},
-            "counts": generator.counts,
-        }
-        check_counts(generator.counts)
-        assert max(memory) - memory[0] < grows_mb_max
-
-    def check(self) -> None:
-        if self._problem is not None:
-            pytest.fail(self._problem, pytrace=False)
 
 
 @pytest.fixture
