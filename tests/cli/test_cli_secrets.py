@@ -10,6 +10,7 @@ from tests.cli.conftest import CommandLine
 from tests.support.http_client import ask
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
+from tests.support.secret_settings import ELSEWHERE, PASSWORDS, WORDS, given, lines_away
 
 WORD = "w8d805ab8e2c41"
 URL = f"http://user:{WORD}@127.0.0.1:1"
@@ -45,45 +46,17 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(
     assert "credentials are settings of their own" in outcome.err or WORD in command
 
 
-LINES = ("registry", "pipe")
-NEEDS = {
-    **{f"{line}.password": {f"{line}.username": "shop-7"} for line in LINES},
-    **{f"{line}.key_password": {f"{line}.certificate_file": "/nowhere.pem"} for line in LINES},
-    "pipe.client_properties": {"pipe.type": "kafka"},
-}
-"""Settings without which a secret is refused."""
-VALUES = {
-    "pipe.client_properties": f"sasl.username=shop-7,sasl.password={WORD}",
-    "acl.authorizer_options": f"a={WORD}",
-    "security.authenticator_options": f"a={WORD}",
-}
-"""Secrets in mappings."""
-
-
-def given(*secrets: str) -> dict[str, str]:
-    """Variables that set secrets, and what they need."""
-    settings = {key: VALUES.get(key, WORD) for key in secrets}
-    for key in secrets:
-        settings |= NEEDS.get(key, {})
-    return {"PENSTOCK_" + key.upper().replace(".", "__"): value for key, value in settings.items()}
-
-
 def test_every_secret_is_hidden_in_config_show(alone: CommandLine) -> None:
     """And so is a setting of any type whose value looks like one."""
     for key in secret_keys():
         for output in ("table", "json"):
-            shown = alone("config", "show", "--changed", "-o", output, code=0, **given(key))
+            shown = alone("config", "show", "--changed", "-o", output, code=0, **given(WORD, key))
             assert WORD not in shown.out + shown.err
             assert "***" in shown.out
 
 
-PASSWORDS = ("tls.key_password", *(f"{line}.{name}" for line in LINES for name in ("password", "key_password")))
-WORDS = ("registry.token", "pipe.client_properties")
-
-
 def test_each_secret_of_a_running_node_is_tried_below() -> None:
-    elsewhere = {"acl.authorizer_options", "security.authenticator_options", "pipe.token"}
-    assert secret_keys() == {*PASSWORDS, *WORDS} | elsewhere
+    assert secret_keys() == {*PASSWORDS, *WORDS, *ELSEWHERE}
 
 
 @pytest.mark.parametrize(
@@ -94,9 +67,7 @@ def test_a_running_node_shows_no_secret(tmp_path: Path, secrets: tuple[str, ...]
 
     class NodeWithSecrets(PenstockProcess):
         def environment(self) -> dict[str, str]:
-            away = "127.0.0.1:1" if "pipe.client_properties" in secrets else "https://127.0.0.1:1"
-            lines = {"PENSTOCK_REGISTRY__URL": "https://127.0.0.1:1", "PENSTOCK_PIPE__PARENT_URL": away}
-            return super().environment() | given(*secrets) | lines
+            return super().environment() | given(WORD, *secrets) | lines_away(*secrets)
 
     node = NodeWithSecrets(tmp_path, "logging: {level: DEBUG}\n")
     node.prepare()

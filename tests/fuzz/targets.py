@@ -17,6 +17,7 @@ CORPUS: Final = HERE / ".cache"
 # By name; the share of the time that each gets, since some have more behind them than others.
 SHARES: Final = {
     "frames": 30, "requests": 15, "batches": 15, "log_files": 20, "group_records": 10, "push": 20, "logins": 10,
+    "tls_handshakes": 10,
 }  # fmt: skip
 
 
