@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import functools
 import random
+import socket
 import ssl
 import tempfile
 from pathlib import Path
@@ -36,6 +37,7 @@ SHOWS_CERTIFICATE: Final = 1
 HANDSHAKE_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 0.05
 GONE_SECONDS: Final = 20.0
+READ_BYTES: Final = 65_536
 RECORD_HEAD: Final = 5
 
 
@@ -98,14 +100,14 @@ def run(data: bytes) -> None:
 
 async def converse(used: Rig, which: int, data: bytes) -> None:
     server, door = used.servers[which], used.doors[which]
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.endpoint.port)
-    with contextlib.suppress(OSError):
+    with socket.socket() as client, contextlib.suppress(OSError):  # the broker has ended it
+        client.setblocking(False)
+        await used.loop.sock_connect(client, ("127.0.0.1", server.endpoint.port))
         for piece in pieces(data[2:], data[0]):
-            writer.write(piece)
-            await asyncio.sleep(0)
+            await used.loop.sock_sendall(client, piece)
         with contextlib.suppress(TimeoutError):  # it waits for more
-            await asyncio.wait_for(reader.read(), ANSWER_SECONDS)
-    writer.transport.abort()
+            while await asyncio.wait_for(used.loop.sock_recv(client, READ_BYTES), ANSWER_SECONDS):
+                pass
     deadline = used.loop.time() + GONE_SECONDS
     while door.open_count or server._silent or server._ready or server._under_way:
         if used.loop.time() > deadline:
