@@ -64,8 +64,9 @@ class Node(PenstockProcess):
         self.authority = Authority(directory / "tls")
         self.logins = free_port()
         server = self.authority.issue("server")
+        key = serialization.load_pem_private_key(server.key_file.read_bytes(), None)
         server.key_file.write_bytes(
-            server.key.private_bytes(
+            key.private_bytes(
                 serialization.Encoding.PEM,
                 serialization.PrivateFormat.PKCS8,
                 serialization.BestAvailableEncryption(words["setting"].encode()),
