@@ -68,7 +68,8 @@ class SecurityNode(PenstockProcess):
 
     def reasons(self, user: str) -> list[str]:
         """The reasons for which logins of a user were refused."""
-        lines = map(json.loads, self.log_file.read_text().splitlines())
+        complete, _, _ = self.log_file.read_text().rpartition("\n")
+        lines = map(json.loads, complete.splitlines())
         return [line["reason"] for line in lines if line["message"] == "login failed" and line["user"] == user]
 
 

@@ -105,7 +105,8 @@ class SecuredNode(PenstockProcess):
 
     def lines(self) -> list[dict[str, Any]]:
         """The lines of its log, all of which are JSON."""
-        return [json.loads(line) for line in self.log_file.read_text().splitlines()]
+        complete, _, _ = self.log_file.read_text().rpartition("\n")
+        return [json.loads(line) for line in complete.splitlines()]
 
     @contextlib.contextmanager
     def one_line(self, text: str) -> Iterator[None]:

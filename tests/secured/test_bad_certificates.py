@@ -52,6 +52,8 @@ def bad(node: SecuredNode, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     revoked = node.authority.issue(unique_name("revoked"))
     node.authority.revoke(revoked)
     wait_until(lambda: shut_out(node, "CLIENTS", node.context(revoked)), what="the list of revoked ones is read")
+    told = "certificate revoked"
+    wait_until(lambda: [line for line in node.lines() if told in line["message"]], what="its line is in the log")
     other = Authority(tmp_path_factory.mktemp("other"))
     return {
         "expired": node.authority.issue("expired", lasts=-DAY),

@@ -45,9 +45,12 @@ class DisconnectBody(Question):
     principal: str | None = Field(
         default=None, pattern=PRINCIPAL_PATTERN, max_length=1_000, description="Whose connections end; all if left out."
     )
-    address: Annotated[str, Field(json_schema_extra={"format": "ipv4"}), AfterValidator(_address)] | None = Field(
-        default=None, description="End only connections from this address."
-    )
+    address: (
+        Annotated[
+            str, Field(json_schema_extra={"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}), AfterValidator(_address)
+        ]
+        | None
+    ) = Field(default=None, description="End only connections from this address.")
 
 
 class DisconnectedBody(Answer):
