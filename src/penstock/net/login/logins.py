@@ -89,7 +89,8 @@ class Logins:
         else:
             outcome = attempt.check(self.clock())
         if isinstance(outcome, Done) and not attempt.is_current():
-            outcome = Failed("the credential was changed meanwhile")
+            # A password is told as a wrong one is: that it was right until now is nobody's business.
+            outcome = Failed("the credential was changed meanwhile", WRONG if attempt.is_slow else None)
         if isinstance(outcome, Failed):
             self._failures.failed(session.host, attempt.user, self.clock())
         else:
