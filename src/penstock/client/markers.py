@@ -25,6 +25,7 @@ from penstock.client.topics import ensure_topic
 from penstock.model.batch import BatchHeader, iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import parse_marker
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import batch_records
 from penstock.model.topic_partition import TopicPartition
 
@@ -67,12 +68,22 @@ class Markers:
             found.see(batch, header)
             read += 1
         if found.marker is not None and read >= HINT_AFTER:
-            commit_offsets(self._cluster, _hint_group(name), {self.place: found.marker.offset})
+            self._leave_hint(name, found.marker.offset)
         return found.marker
 
     def _hint(self, name: str) -> int:
         start = list_offsets(self._cluster, {self.place: EARLIEST}, committed=False)[self.place]
-        return max(start, committed_offsets(self._cluster, _hint_group(name)).get(self.place, start))
+        try:
+            return max(start, committed_offsets(self._cluster, _hint_group(name)).get(self.place, start))
+        except KafkaError as error:
+            _check_only_denied(error)
+            return start
+
+    def _leave_hint(self, name: str, offset: int) -> None:
+        try:
+            commit_offsets(self._cluster, _hint_group(name), {self.place: offset})
+        except KafkaError as error:
+            _check_only_denied(error)
 
     def _batches(self, position: int) -> Iterator[tuple[memoryview, BatchHeader]]:
         end = list_offsets(self._cluster, {self.place: LATEST}, committed=False)[self.place]
@@ -118,6 +129,12 @@ class _Search:
                     self._open[header.producer_id] = content
                 else:
                     self.marker = content
+
+
+def _check_only_denied(error: KafkaError) -> None:
+    """Hints only save time: a client without rights of the group does without them."""
+    if error.code is not ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        raise error
 
 
 def _hint_group(name: str) -> str:

@@ -32,24 +32,21 @@ CommandConfig = Annotated[
 
 
 def read_command_config(path: Path | None) -> list[str]:
-    """The properties of a file, each as NAME=VALUE; lines that begin with # are remarks."""
+    """The properties of a file, each as NAME=VALUE."""
     if path is None:
         return []
+    from penstock.client.security.properties import SecurityProblem
+    from penstock.client.security.property_file import parse_properties
+
     try:
-        lines = path.read_text().splitlines()
+        found = parse_properties(path.read_text())
     except OSError as error:
         raise CommandError(f"--command-config {path}: {error.strerror}", ExitCode.NOT_FOUND) from error
     except UnicodeDecodeError as error:
         raise CommandError(f"--command-config {path} is not text", ExitCode.USAGE) from error
-    found = []
-    for number, line in enumerate(lines, 1):
-        name, equals, value = line.partition("=")
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if not equals or not name.strip():
-            raise CommandError(f"--command-config {path}: line {number} is not NAME=VALUE", ExitCode.USAGE)
-        found.append(f"{name.strip()}={value.strip()}")
-    return found
+    except SecurityProblem as problem:
+        raise CommandError(f"--command-config {path}: {problem}", ExitCode.USAGE) from None
+    return [f"{name}={value}" for name, value in found.items()]
 
 
 def security_properties(path: Path | None) -> dict[str, str]:
@@ -81,6 +78,17 @@ def takes_command_config(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature([*kept, added])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in [*kept, added]}
     return run
+
+
+def named_file() -> Path | None:
+    """The file that the command was given."""
+    return _named
+
+
+def name_file(path: Path) -> None:
+    """Use another file from now on: that of a pipeline's project."""
+    global _named
+    _named = path
 
 
 def named_properties() -> list[str]:

@@ -85,7 +85,7 @@ class ClientSecurity:
         security = cls(
             **known,
             verifies_certificates=_is_true(properties, "enable.ssl.certificate.verification"),
-            verifies_names=properties.get("ssl.endpoint.identification.algorithm", "https").lower() == "https",
+            verifies_names=_verifies_names(properties),
         )
         security._check()
         return security
@@ -150,6 +150,14 @@ def _is_true(properties: Mapping[str, str], name: str) -> bool:
     if value not in ("true", "false"):
         raise SecurityProblem(f"{name} is true or false, not {value!r}")
     return value == "true"
+
+
+def _verifies_names(properties: Mapping[str, str]) -> bool:
+    name = "ssl.endpoint.identification.algorithm"
+    value = properties.get(name, "https").lower()
+    if value not in ("https", "", "none"):  # a mistake must not take the protection away
+        raise SecurityProblem(f"{name} is https, or empty or none for no check of host names, not {value!r}")
+    return value == "https"
 
 
 def _jaas(text: str | None, given: Mapping[str, str | None]) -> dict[str, str]:
