@@ -17,3 +17,7 @@ class BadRow(ValueError):
 
 class OutputChanged(Exception):
     """A repeated task whose output differs from the one that was already written."""
+
+
+class AccessRefused(Exception):
+    """A broker that does not let us in, that is not trusted, or that denies a right; the message names the remedy."""

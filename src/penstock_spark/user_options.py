@@ -6,16 +6,18 @@ silently ignored would be noticed too late.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
-from penstock.client.security.properties import NAMES, PLAINTEXT, ClientSecurity, SecurityProblem
+from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock_spark.errors import BadOption
+from penstock_spark.refusals import plain_refusals
+from penstock_spark.security_options import SECURITY_OPTIONS, parse_security
 
-KAFKA = "kafka."
-SECURITY_OPTIONS = frozenset(f"{KAFKA}{name}" for name in NAMES)
+SECURITY_NAMES = ("commandConfig", "kafka.security.protocol", "kafka.sasl.…", "kafka.ssl.…")
 SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
 
 
@@ -38,6 +40,15 @@ class Broker:
             security=self.security,
         )
 
+    @contextmanager
+    def session(self) -> Iterator[Cluster]:
+        """Connections for one call of Spark; AccessRefused if the broker refuses us."""
+        with self.plain_refusals(), self.connect() as cluster:
+            yield cluster
+
+    def plain_refusals(self) -> AbstractContextManager[None]:
+        return plain_refusals(self.security)
+
 
 class UserOptions:
     """Options as the user gave them, under names in any case."""
@@ -47,15 +58,11 @@ class UserOptions:
         names = {name.lower() for name in known}
         for key in self._values:
             if key not in names and key not in SPARKS_OWN and key not in SECURITY_OPTIONS:
-                raise BadOption(f"the option {key} is not known here; there are: {', '.join(sorted(known))}")
+                there = ", ".join((*sorted(known), *SECURITY_NAMES))
+                raise BadOption(f"the option {key} is not known here; there are: {there}")
 
     def security(self) -> ClientSecurity:
-        """The options kafka.security.protocol, kafka.sasl.… and kafka.ssl.…, as Spark's own connector has them."""
-        given = {key: value for key, value in self._values.items() if key in SECURITY_OPTIONS}
-        try:
-            return ClientSecurity.of({key.removeprefix(KAFKA): value for key, value in given.items()})
-        except SecurityProblem as problem:
-            raise BadOption(f"kafka.{problem}") from None
+        return parse_security(self._values)
 
     def text(self, name: str) -> str | None:
         return self._values.get(name.lower())

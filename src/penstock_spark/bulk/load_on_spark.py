@@ -37,6 +37,8 @@ class SparkLoad:
     load: LoadRequest
     bootstrap: str
     checkpoint: Path
+    command_config: Path | None = None
+    """A file with properties of the client. Its name is an option, and in Spark's log; what is in it is not."""
     files_per_batch: int = 100
 
     @property
@@ -62,6 +64,7 @@ def _start(records: DataFrame, request: SparkLoad) -> StreamingQuery:
     return (
         records.writeStream.format("penstock")
         .option("kafka.bootstrap.servers", request.bootstrap)
+        .option("commandConfig", "" if request.command_config is None else str(request.command_config.absolute()))
         .option("topic", request.load.topic)
         .option("compression", CODEC_NAMES[request.load.codec])
         .option("delivery", "exactly-once")

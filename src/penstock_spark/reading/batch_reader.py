@@ -27,7 +27,7 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        with options.broker.connect() as cluster:
+        with options.broker.session() as cluster:
             places = options.selection.partitions(cluster)
             first = options.starting.resolve(cluster, places, committed=options.committed)
             end = options.ending.resolve(cluster, places, committed=options.committed)
@@ -60,7 +60,7 @@ class BatchReader(DataSourceReader):
                 raise BadOption(f"{place}: the start {first[place]} is behind the end {end[place]}")
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        with self._options.broker.connect() as cluster:
+        with self._options.broker.session() as cluster:
             if isinstance(partition, OffsetRange):
                 yield from self._read_range(cluster, partition)
                 known = partition.known

@@ -110,7 +110,7 @@ def _inferred(given: UserOptions, form: str, separator: str) -> StructType:
 
     size = given.count("sampleRecords") or SAMPLE_RECORDS
     selection, committed = _selection(given), _isolation(given)
-    with parse_broker(given).connect() as cluster:
+    with parse_broker(given).session() as cluster:
         return inferred_schema(read_sample(cluster, selection, size, committed=committed), form, separator)
 
 

@@ -34,6 +34,7 @@ from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.admission import Offsets, available, limited
 from penstock_spark.reading.planning.progress import Progress
 from penstock_spark.reading.planning.ranges import OffsetRange, split
+from penstock_spark.refusals import remedy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ASK_EVERY_S = 0.05
+REPORT_AGAIN_S = 30.0
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -53,6 +55,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._few_since: float | None = None  # since when there have been records, but too few for a batch
         self._target: Offsets | None = None  # the end of a query that reads only what existed at its start
         self._reported: Offsets = {}
+        self._report_at = 0.0
         self._last_ends: Offsets = {}
         self._last_lost = ""
         self._ids: dict[str, str] = {}  # of the topics, as they were found last
@@ -64,8 +67,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         cluster, options = self._connected(), self._options
-        places, self._ids, _ = options.selection.find_all(cluster)
-        offsets = options.starting.resolve(cluster, places, committed=options.committed)
+        with options.broker.plain_refusals():
+            places, self._ids, _ = options.selection.find_all(cluster)
+            offsets = options.starting.resolve(cluster, places, committed=options.committed)
         return self._progress(offsets, options.group or f"{options.group_prefix}-{uuid.uuid4()}")
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
@@ -75,17 +79,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if options.min_offsets is None else ReadMinRows(options.min_offsets)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self._target = self._ends(self._partitions())
+        with self._options.broker.plain_refusals():
+            self._target = self._ends(self._partitions())
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         progress = Progress.from_json(start)
         self._report(progress)
         self._wait()
         try:
-            places = self._partitions()
-            begun = self._begun(progress)
-            first = self._starts(begun, places)
-            end = self._reachable(first)
+            with self._options.broker.plain_refusals():
+                places = self._partitions()
+                begun = self._begun(progress)
+                first = self._starts(begun, places)
+                end = self._reachable(first)
         except (BrokerUnavailable, KafkaError) as error:
             if isinstance(error, KafkaError) and error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise
@@ -187,13 +193,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Report progress to the group; a failure of that does not fail the query."""
         group = self._options.group or done.group
         moved = {place: offset for place, offset in done.offsets.items() if self._reported.get(place) != offset}
-        if not moved:
+        if not moved or time.monotonic() < self._report_at:
             return
         try:
             commit_offsets(self._connected(), group, moved)
             self._reported.update(moved)
         except (BrokerUnavailable, KafkaError) as error:
-            logger.warning("progress is not reported to the group %s: %s", group, error)
+            remedy = remedy_of(error, self._options.broker.security) if isinstance(error, KafkaError) else None
+            if remedy:  # an idle query comes here twenty times a second, and a right is not given as soon
+                self._report_at = time.monotonic() + REPORT_AGAIN_S
+            logger.warning("progress is not reported to the group %s: %s. %s", group, error, remedy or "")
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -202,7 +211,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first = begun.of_same_topics(until.ids)
         new = {place: EARLIEST for place in until.offsets if place not in first}
         if new:
-            first.update(list_offsets(self._connected(), new, committed=self._options.committed))
+            with self._options.broker.plain_refusals():
+                first.update(list_offsets(self._connected(), new, committed=self._options.committed))
         ranges = [
             OffsetRange(*place, first[place], offset)
             for place, offset in sorted(until.offsets.items())
@@ -214,7 +224,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from penstock_spark.reading.rows import read_rows  # compiled loops: not for the driver
 
         assert isinstance(partition, OffsetRange)
-        with self._options.broker.connect() as cluster:
+        with self._options.broker.session() as cluster:
             yield from read_rows(cluster, self._options, partition.place, partition.first, partition.end)
 
     def stop(self) -> None:

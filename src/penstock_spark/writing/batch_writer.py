@@ -28,7 +28,7 @@ class BatchWriter(DataSourceArrowWriter):
         from penstock_spark.writing.tasks import encoded, gather, produce
 
         options = self._options
-        with options.broker.connect() as cluster:
+        with options.broker.session() as cluster:
             batches = encoded(cluster, options, self._columns, iterator)
             if options.delivery is Delivery.AT_LEAST_ONCE:
                 return TaskOutput(None, produce(cluster, batches))
@@ -38,5 +38,5 @@ class BatchWriter(DataSourceArrowWriter):
         outputs = [each for each in messages if isinstance(each, TaskOutput)]
         if self._options.delivery is Delivery.AT_LEAST_ONCE or not any(each.rows for each in outputs):
             return
-        with self._options.broker.connect() as cluster:
+        with self._options.broker.session() as cluster:
             write_atomically(cluster, self._name, self._options.transaction_timeout_ms, gathered(cluster, outputs))

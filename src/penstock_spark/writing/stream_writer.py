@@ -37,7 +37,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         from penstock_spark.writing.tasks import encoded, gather, produce, query_id
 
         options = self._options
-        with options.broker.connect() as cluster:
+        with options.broker.session() as cluster:
             batches = encoded(cluster, options, self._columns, iterator)
             match options.delivery:
                 case Delivery.AT_LEAST_ONCE:
@@ -52,13 +52,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if self._options.delivery is not Delivery.BY_BATCH or not any(each.rows for each in outputs):
             return
         options = self._options
-        with writer(options.broker, _name(outputs), options.transaction_timeout_ms) as once:
+        name, timeout_ms = _name(outputs), options.transaction_timeout_ms
+        with options.broker.plain_refusals(), writer(options.broker, name, timeout_ms) as once:
             once.write(batchId, lambda: gathered(once.cluster, outputs))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         outputs = [each for each in messages if isinstance(each, TaskOutput) and each.rows]
         if self._options.delivery is Delivery.BY_BATCH and outputs:
-            with self._options.broker.connect() as cluster:
+            with self._options.broker.session() as cluster:
                 ExactlyOnce(cluster, _name(outputs), self._options.transaction_timeout_ms).abort()
 
     def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], query: str) -> TaskOutput:

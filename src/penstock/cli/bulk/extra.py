@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.cli.kafka.command_config import named_file
 from penstock.cli.pipeline.spark_environment import check_java, worker_python
 from penstock.cli.terminal.errors import CommandError
 
@@ -55,7 +56,7 @@ def load_on_spark(
     _check_spark()
     target_topic(cluster, request, progress)
     with session(master, f"load {request.path}") as spark:
-        wanted = SparkLoad(load=request, bootstrap=bootstrap, checkpoint=checkpoint)
+        wanted = SparkLoad(load=request, bootstrap=bootstrap, checkpoint=checkpoint, command_config=named_file())
         return load_on_spark(spark, wanted, progress)
 
 
