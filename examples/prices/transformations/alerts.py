@@ -11,6 +11,7 @@ dp.create_sink(
     "penstock",
     {
         "kafka.bootstrap.servers": str(spark.conf.get("penstock.bootstrap.servers")),
+        "commandConfig": str(spark.conf.get("penstock.command.config", "")),
         "topic": str(spark.conf.get("prices.alerts.topic")),
     },
 )

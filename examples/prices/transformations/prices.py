@@ -18,6 +18,7 @@ def records(group: str) -> DataFrame:
     return (
         spark.readStream.format("penstock")
         .option("kafka.bootstrap.servers", spark.conf.get("penstock.bootstrap.servers"))
+        .option("commandConfig", spark.conf.get("penstock.command.config", ""))
         .option("subscribe", spark.conf.get("prices.topic"))
         .option("startingOffsets", "earliest")
         .option("kafka.group.id", f"{spark.conf.get('prices.group')}-{group}")

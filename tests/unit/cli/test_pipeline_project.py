@@ -27,12 +27,22 @@ def make(directory: Path, text: str = SPEC) -> Path:
         (SPEC + "colour: red\n", "unknown field colour"),
         (SPEC + "configuration:\n  spark.sql.shuffle.partitions: 4\n", 'write "4" with quotation marks'),
         (SPEC + "configuration: 4\n", "configuration must be a mapping"),
+        (SPEC + "configuration:\n  shop.sasl.password: xyzzy\n", "shop.sasl.password is a secret.*--command-config"),
     ],
 )
 def test_a_spec_with_a_mistake(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(CommandError, match=told) as refused:
         open_project(make(tmp_path, text))
     assert refused.value.code is ExitCode.USAGE
+    assert "xyzzy" not in str(refused.value)
+
+
+def test_the_file_with_a_login_is_relative_to_the_project(tmp_path: Path) -> None:
+    named = SPEC + 'configuration:\n  penstock.command.config: "{}"\n  shop.sasl.password: "file:/etc/password"\n'
+    assert open_project(make(tmp_path)).command_config is None
+    assert open_project(make(tmp_path, named.format(""))).command_config is None
+    assert open_project(make(tmp_path, named.format("c.properties"))).command_config == tmp_path / "c.properties"
+    assert open_project(make(tmp_path, named.format("/etc/c.properties"))).command_config == Path("/etc/c.properties")
 
 
 def test_storage_is_relative_to_the_project(tmp_path: Path) -> None:

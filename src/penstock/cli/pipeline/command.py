@@ -9,10 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli.kafka.client import DEFAULT_SERVER, parse_pairs
+from penstock.cli.kafka.command_config import name_file, named_file
 from penstock.cli.kafka.topic import OutputOption
 from penstock.cli.pipeline.events import UpdateProgress
 from penstock.cli.pipeline.init import copy_example, make_project
-from penstock.cli.pipeline.project import BOOTSTRAP, Project, find_projects, open_project
+from penstock.cli.pipeline.project import (
+    BOOTSTRAP,
+    COMMAND_CONFIG,
+    Project,
+    check_no_secret,
+    find_projects,
+    open_project,
+)
 from penstock.cli.pipeline.run import run_project, validate_project
 from penstock.cli.pipeline.status import describe, print_status
 from penstock.cli.pipeline.update import Wanted, parse_where
@@ -53,10 +61,12 @@ def init(
     bootstrap_server: Bootstrap = None,
 ) -> None:
     """Create a project that is ready to run: a topic as a table, and a view of it."""
+    named = named_file()
+    properties = "" if named is None else str(named.absolute())
     if example:
-        copy_example(example, name, bootstrap=bootstrap_server)
+        copy_example(example, name, bootstrap=bootstrap_server, command_config=properties)
     else:
-        make_project(name, topic=topic, bootstrap=bootstrap_server or DEFAULT_SERVER)
+        make_project(name, topic=topic, bootstrap=bootstrap_server or DEFAULT_SERVER, command_config=properties)
     note(f"created {name}; `penstock pipeline run {name}` runs it, and {name / 'README.md'} describes it")
 
 
@@ -71,7 +81,7 @@ def validate(
 ) -> None:
     """Check every definition without reading or writing data."""
     opened = open_project(project)
-    wanted = Wanted(dry=True, conf=_conf(conf, bootstrap_server))
+    wanted = Wanted(dry=True, conf=_conf(opened, conf, bootstrap_server))
     progress, log = validate_project(opened, parse_where(master, remote), wanted)
     if output is Output.JSON:
         print_json({"project": opened.name, "valid": not progress.error, "error": progress.error})
@@ -107,7 +117,7 @@ def run(
         tables=tuple(table or ()),
         every_s=_pause(every) if watch else None,
         show=tuple(show or ()),
-        conf=_conf(conf, bootstrap_server),
+        conf=_conf(opened, conf, bootstrap_server),
     )
     progress, log = run_project(opened, parse_where(master, remote), wanted)
     if output is Output.JSON:
@@ -130,7 +140,9 @@ def status(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show the last run, the tables, and how far behind their topics the flows are."""
-    described = describe(open_project(project), bootstrap_server)
+    opened = open_project(project)
+    _use_properties(opened)
+    described = describe(opened, bootstrap_server)
     if output is Output.JSON:
         print_json(described)
     else:
@@ -197,8 +209,20 @@ def _fail_if_failed(project: Project, progress: UpdateProgress, log: Path) -> No
     raise CommandError(f"{where}: {progress.error}", hint=f"the full log is {log}")
 
 
-def _conf(items: list[str] | None, bootstrap: str | None) -> dict[str, str]:
-    return parse_pairs(items, "--conf") | ({BOOTSTRAP: bootstrap} if bootstrap else {})
+def _conf(project: Project, items: list[str] | None, bootstrap: str | None) -> dict[str, str]:
+    conf = parse_pairs(items, "--conf") | ({BOOTSTRAP: bootstrap} if bootstrap else {})
+    for name, value in conf.items():
+        check_no_secret("--conf", name, value)
+    named = _use_properties(project)
+    return conf | ({COMMAND_CONFIG: str(named.absolute())} if named is not None else {})
+
+
+def _use_properties(project: Project) -> Path | None:
+    """The file of --command-config, or else that of the project, for this command and for Spark."""
+    named = named_file() or project.command_config
+    if named is not None:
+        name_file(named)
+    return named
 
 
 def _pause(text: str) -> float:

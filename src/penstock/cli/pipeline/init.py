@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from penstock.cli.pipeline.project import SPEC_NAMES
+from penstock.cli.pipeline.project import BOOTSTRAP, COMMAND_CONFIG, SPEC_NAMES
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -14,12 +14,13 @@ _EXAMPLES = (Path(__file__).parent / "examples", Path(__file__).parents[4] / "ex
 """Places of the examples: in an installed package, and in a clone."""
 
 
-def make_project(directory: Path, *, topic: str, bootstrap: str) -> None:
+def make_project(directory: Path, *, topic: str, bootstrap: str, command_config: str = "") -> None:
     name = _checked(directory)
     table = re.sub(r"\W", "_", topic)
     if table[:1].isdecimal():  # the name of a Python function as well
         table = f"topic_{table}"
     values = {"@NAME@": name, "@TOPIC@": topic, "@TABLE@": table, "@BOOTSTRAP@": bootstrap}
+    values["@COMMAND_CONFIG@"] = command_config
     for source in sorted(_TEMPLATE.rglob("*")):
         if not source.is_file() or "__pycache__" in source.parts:
             continue
@@ -30,16 +31,24 @@ def make_project(directory: Path, *, topic: str, bootstrap: str) -> None:
         _write(directory / source.relative_to(_TEMPLATE).with_suffix(""), text)
 
 
-def copy_example(example: str, directory: Path, *, bootstrap: str | None = None) -> None:
+def copy_example(
+    example: str, directory: Path, *, bootstrap: str | None = None, command_config: str | None = None
+) -> None:
     _checked(directory)
     source = _example(example)
     for file in sorted(source.rglob("*")):
         inner = file.relative_to(source)
         if file.is_file() and not {"state", "__pycache__"} & set(inner.parts):
             text = file.read_text()
-            if bootstrap and file.suffix == ".yml":
-                text = re.sub(r"(?m)^(\s*penstock\.bootstrap\.servers:).*$", rf'\1 "{bootstrap}"', text)
+            if file.suffix == ".yml":
+                text = _configured(_configured(text, BOOTSTRAP, bootstrap), COMMAND_CONFIG, command_config)
             _write(directory / inner, text)
+
+
+def _configured(spec: str, name: str, value: str | None) -> str:
+    if not value:
+        return spec
+    return re.sub(rf"(?m)^(\s*{re.escape(name)}:).*$", lambda line: f'{line[1]} "{value}"', spec)
 
 
 def _example(name: str) -> Path:

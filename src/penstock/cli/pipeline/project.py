@@ -30,6 +30,8 @@ from penstock.runtime.private_files import DIRECTORY_MODE
 SPEC_NAMES = ("spark-pipeline.yml", "spark-pipeline.yaml")
 BOOTSTRAP = "penstock.bootstrap.servers"
 """The configuration by which a project's definitions find their broker."""
+COMMAND_CONFIG = "penstock.command.config"
+"""The configuration by which they find the file with the properties of clients, in which secrets are."""
 LOGS_KEPT = 10
 SHOWN_MAX = 5
 _FIELDS = {"name", "storage", "catalog", "database", "schema", "configuration", "libraries"}
@@ -48,6 +50,12 @@ class Project:
     @property
     def directory(self) -> Path:
         return self.spec.parent
+
+    @property
+    def command_config(self) -> Path | None:
+        """The file that the spec names, relative to the project."""
+        named = self.configuration.get(COMMAND_CONFIG)
+        return self.directory / Path(named).expanduser() if named else None
 
     @property
     def state(self) -> Path:
@@ -188,4 +196,14 @@ def _text(spec: Path, key: object, value: object) -> str:
     if not isinstance(value, str):
         hint = f'write "{value}" with quotation marks'
         raise CommandError(f"{spec}: configuration {key} is not a string", ExitCode.USAGE, hint=hint)
+    check_no_secret(str(spec), str(key), value)
     return value
+
+
+def check_no_secret(where: str, name: str, value: str) -> None:
+    """Refuse a secret of the client in a text that Spark, the system and everybody with the project shows."""
+    from penstock.client.security.properties import SECRETS
+
+    if any(name.endswith(secret) for secret in SECRETS) and not value.startswith(("file:", "env:")):
+        hint = f"put it into a file with properties and name that: --command-config, or {COMMAND_CONFIG}"
+        raise CommandError(f"{where}: {name} is a secret and would be shown", ExitCode.USAGE, hint=hint)
