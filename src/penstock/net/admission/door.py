@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.net.admission.ticket import Refusal, Ticket
@@ -23,7 +24,14 @@ class Door:
     """
 
     def __init__(self, admission: Admission, name: str, *, reserve: int, silent_seconds_max: float) -> None:
-        self._admission = admission
+        self.admission = admission
+        self.admit: Callable[[str, Callable[[], None]], Ticket | Refusal] = partial(admission.admit, self)
+        """Count a new connection of an address, which is "" for a client without one.
+
+        The caller closes the connection if it is refused, and otherwise releases the ticket when it has ended. The
+        second argument closes a connection that is still silent when its time is over, or when another one needs its
+        place.
+        """
         self.name = name
         self.reserve = reserve
         self.silent_seconds_max = silent_seconds_max
@@ -36,18 +44,6 @@ class Door:
     @property
     def unused_reserve(self) -> int:
         return max(0, self.reserve - self.open_count)
-
-    def admit(self, host: str, drop: Callable[[], None]) -> Ticket | Refusal:
-        """Count a new connection of an address, which is "" for a client without one.
-
-        The caller closes the connection if it is refused, and otherwise releases the ticket when it has ended. `drop`
-        closes a connection that is still silent when its time is over, or when another one needs its place.
-        """
-        return self._admission.admit(self, host, drop)
-
-    def leave(self, ticket: Ticket) -> None:
-        self.open_count -= 1
-        self._admission.left(ticket)
 
     @property
     def oldest(self) -> Ticket:

@@ -75,4 +75,5 @@ class Ticket:
             self._is_open = False
             if self.drop is not ignore:
                 self.confirm()
-            self.door.leave(self)
+            self.door.open_count -= 1
+            self.door.admission.left(self.host)

@@ -215,13 +215,10 @@ class Connection(asyncio.BufferedProtocol):
     def _accept_first(self, frame: memoryview, more: bool) -> bool:
         """The same for the first frames. If the client need not log in, it has shown by now that it is one."""
         if not self._has_to_log_in:
-            self._confirm()
+            self._is_fresh = False
+            assert self._ticket is not None
+            self._ticket.confirm()
         return self._accept(frame, more)
-
-    def _confirm(self) -> None:
-        self._is_fresh = False
-        assert self._ticket is not None
-        self._ticket.confirm()
 
     def _serve(self, frame: memoryview) -> None:
         started = self._last_received = self._shared.clock()
@@ -355,7 +352,9 @@ class Connection(asyncio.BufferedProtocol):
     def authenticated(self) -> None:
         """Accept frames of the full size, for as long as the client likes: it has logged in."""
         self._splitter.frame_bytes_max = self._shared.limits.frame_bytes_max
-        self._confirm()
+        self._is_fresh = False
+        assert self._ticket is not None
+        self._ticket.confirm()
 
     def mute(self, seconds: float) -> None:
         """Take no further request for a while; answers still go out."""

@@ -122,7 +122,8 @@ class FrameSplitter:
         if self._incoming is not None:
             self._incoming.end()
             self._incoming = None
-        self.release()
+        if self.served is not None:
+            self.release()
         self._on_waiting = ignore
         self._is_decoding = _never
 
