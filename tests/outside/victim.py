@@ -19,7 +19,7 @@ from tests.web_login.secured import WebClient, WebProcess, login_of
 
 SECRET = "nobody-else-may-read-this"
 READS_ONLY = ("POST /pipe/records",)
-PASSING = ("/metrics", "/health/", "/api/v1/session", "/docs", "/openapi.json")
+PASSING = ("/metrics", "/health/", "/api/v1/session", "/api/v1/security/connections", "/docs", "/openapi.json")
 """Pages that change by themselves, or say nothing of what the node holds."""
 
 
