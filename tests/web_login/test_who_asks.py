@@ -29,6 +29,7 @@ def test_a_request_without_a_login_is_told_how_to_log_in(connect: Connect) -> No
 
 def test_probes_need_no_login_and_see_the_status_only(client: WebClient) -> None:
     assert client.ask("/health/live").json == {"status": "live"}
+    assert not client.is_open  # strangers keep no place
     assert client.ask("/health/ready").json == {"status": "ready"}
     assert client.ask("/health/ready", login_of("bob")).json == {"status": "ready"}
     assert "phase" in client.ask("/health/ready", login_of("admin")).json

@@ -135,6 +135,35 @@ def test_the_first_request_has_a_time_limit_of_its_door() -> None:
     assert world.admission.open_count == 1
 
 
+def test_a_stranger_gives_way_after_a_request_but_has_the_time_of_its_login() -> None:
+    world = World(connections_max=16)
+    for _ in range(13):
+        world.enter(world.http, "stranger").heard()
+    user = world.enter(world.http, "user")
+    user.heard()
+    user.confirm()
+    world.now += 60
+    asyncio.run(world.admission.sweep())
+    assert world.dropped == []
+    world.speak(world.push, 2)
+    assert world.dropped == ["stranger", "stranger"]
+    for _ in range(13):
+        world.speak(world.kafka, 1)
+    assert world.dropped == ["stranger"] * 13
+    assert world.come(world.http) is Refusal.TOTAL
+    user.release()
+    assert world.http.open_count == world.http.loose_count == 0
+
+
+def test_a_stranger_gives_way_to_others_of_its_address() -> None:
+    world = World(per_address_max=2)
+    world.speak(world.http, 1)
+    world.enter(world.http, "stranger").heard()
+    world.speak(world.http, 1)
+    assert world.dropped == ["stranger"]
+    assert world.come(world.http) is Refusal.ADDRESS
+
+
 def test_a_push_client_at_the_kafka_port_is_counted_once() -> None:
     world = World(connections_max=16)
     world.speak(world.push, 12)

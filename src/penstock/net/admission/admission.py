@@ -6,6 +6,7 @@ storage needs, too: the total is never more than the descriptors of the process 
     total     places are taken by whoever comes; a few are kept for each door that must be reachable
     silent    a connection without a complete request has a time limit, and gives way to a new one when all places, or
               all of its address, are taken: a crowd that says nothing cannot keep out clients that do
+    strangers a connection whose client has not been let in gives way, too, once it has sent a request
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from penstock.net.admission.address_rates import AddressRates
@@ -110,27 +111,29 @@ class Admission:
         """Close silent connections of the door that has most of them. False if that gives this door no place."""
         while not self._has_room(door):
             # A place below a door's reserve would be kept for that door.
-            crowded = [each for each in self.doors if each.silent and (each is door or each.open_count > each.reserve)]
+            crowded = [
+                each for each in self.doors if each.loose_count and (each is door or each.open_count > each.reserve)
+            ]
             if not crowded:
                 return False
-            self._drop_for_room(max(crowded, key=lambda each: len(each.silent)))
+            self._drop_for_room(max(crowded, key=lambda each: each.loose_count))
         return True
 
     def _make_room_of(self, host: str) -> bool:
         """Close an old silent connection of an address. False if it has none, or too many others are older."""
-        for door in sorted(self.doors, key=lambda each: -len(each.silent)):
-            for ticket in islice(door.silent, LOOKED_AT_MAX):
+        for door in sorted(self.doors, key=lambda each: -each.loose_count):
+            for ticket in chain(islice(door.silent, LOOKED_AT_MAX), islice(door.strangers, LOOKED_AT_MAX)):
                 if ticket.host == host:
                     door.drop(ticket, NO_ROOM)
                     return True
         return False
 
     def _drop_for_room(self, door: Door) -> None:
-        door.drop(door.oldest, NO_ROOM)
+        door.drop(door.loosest, NO_ROOM)
         self._repeats.warning(
             (door.name, NO_ROOM),
             "all %d connections are taken (limits.connections_max), some by clients of the %s door that have not sent a"
-            " request: the oldest of these is closed for each new connection",
+            " request or logged in: the oldest of these is closed for each new connection",
             self.limits.connections_max,
             door.name,
         )

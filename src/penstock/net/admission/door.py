@@ -38,6 +38,11 @@ class Door:
         self.open_count = 0
         self.silent: OrderedDict[Ticket, None] = OrderedDict()
         """Connections that have not sent a complete request, the oldest first."""
+        self.strangers: OrderedDict[Ticket, None] = OrderedDict()
+        """Connections with a request whose client has not been let in, the oldest first.
+
+        They give way like silent ones, but their time is that of the login.
+        """
         self.refused: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
 
@@ -49,6 +54,16 @@ class Door:
     def oldest(self) -> Ticket:
         """The connection that has been silent for longest; there has to be one."""
         return next(iter(self.silent))
+
+    @property
+    def loose_count(self) -> int:
+        """Connections that give way to others."""
+        return len(self.silent) + len(self.strangers)
+
+    @property
+    def loosest(self) -> Ticket:
+        """The one of them that gives way first; there has to be one."""
+        return next(iter(self.silent or self.strangers))
 
     def drop(self, ticket: Ticket, reason: str) -> None:
         """Close a silent connection."""

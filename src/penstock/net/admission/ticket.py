@@ -50,9 +50,17 @@ class Ticket:
         self.since = since
         self._is_open = True
 
+    def heard(self) -> None:
+        """Note that a request is complete whose client may have to log in; that takes its own time."""
+        if self in self.door.silent:
+            del self.door.silent[self]
+            self.door.strangers[self] = None
+
     def confirm(self) -> None:
-        """Note that the client has sent a complete request. May be called again."""
+        """Note that the client has sent a complete request, and was let in. May be called again."""
         self.door.silent.pop(self, None)
+        if self.door.strangers:
+            self.door.strangers.pop(self, None)
         self.drop = ignore
 
     def move(self, door: Door, drop: Callable[[], None]) -> None:

@@ -92,6 +92,10 @@ class HttpConnection(H11Protocol):
         super().data_received(data)
         if self._is_silent and self._request is not None and self._ticket is not None:
             self._is_silent = False
+            self._ticket.heard()
+
+    def confirm(self) -> None:
+        if self._ticket is not None:
             self._ticket.confirm()
 
     @property

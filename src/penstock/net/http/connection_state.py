@@ -19,6 +19,10 @@ class RequestConnection(Protocol):
 
     def disconnect(self, reason: str) -> None: ...
 
+    def confirm(self) -> None:
+        """Note that the client was let in: its connection keeps its place from now on."""
+        ...
+
 
 def connection_in(scope: Scope) -> RequestConnection | None:
     """The connection that brought a request; None where the application is called without a server."""
@@ -26,7 +30,10 @@ def connection_in(scope: Scope) -> RequestConnection | None:
     return found
 
 
-def note_session(scope: Scope, session: Session) -> None:
+def note_session(scope: Scope, session: Session, *, is_stranger: bool = False) -> None:
+    """Note who sends a request. The connection of a stranger, who could have logged in, gives way to others."""
     connection = connection_in(scope)
     if connection is not None:
         connection.session = session
+        if not is_stranger:
+            connection.confirm()

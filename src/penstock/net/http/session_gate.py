@@ -23,7 +23,7 @@ from penstock.security.session import Session
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LISTENER: Final = "HTTP"
 OPEN_PATHS: Final = frozenset(("/health/live", "/health/ready"))
@@ -74,14 +74,25 @@ class SessionGate:
             headers.append((b"connection", b"close"))
             await send_problem(send, login.refusal, str(failure), scope["path"], headers, **_FAILED)
             return
-        _let_in(scope, asked if session is None else session)
         scope[_STRANGER] = session is None
-        await self._app(scope, receive, send)
+        _let_in(scope, asked if session is None else session)
+        await self._app(scope, receive, closing(send) if session is None else send)
 
 
 def _let_in(scope: Scope, session: Session) -> None:
     scope[_SESSION] = session
-    note_session(scope, session)
+    note_session(scope, session, is_stranger=scope.get(_STRANGER, False))
+
+
+def closing(send: Send) -> Send:
+    """The same `send` for an answer with which the connection ends: a stranger is not to keep a place."""
+
+    async def send_and_close(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
+        await send(message)
+
+    return send_and_close
 
 
 def session_of(request: Request) -> Session:

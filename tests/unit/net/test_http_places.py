@@ -1,0 +1,93 @@
+"""The places of HTTP connections at a port with logins: a client keeps one once it was let in, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.net.http.port import HttpPort
+from penstock.net.http.session_gate import SessionGate
+from penstock.node.web_server import WebServer
+from penstock.security.access import Access
+from penstock.security.principal import Principal
+from penstock.security.session import Session
+from tests.support.admission import http_port
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+pytestmark = pytest.mark.feature("F-06")
+
+
+class NameLogin:
+    """Implements RequestLogin: whoever sends a name has it."""
+
+    needed = "send a name"
+    refusal = HTTPStatus.UNAUTHORIZED
+
+    async def identify(self, session: Session, scope: Scope) -> Session | None:
+        name = dict(scope["headers"]).get(b"authorization")
+        return None if name is None else session.with_principal(Principal("User", name.decode()))
+
+    def challenges(self, scope: Scope) -> tuple[bytes, ...]:
+        return ()
+
+
+class Application:
+    """Answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.told = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.asked.set()
+        await self.told.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+
+@asynccontextmanager
+async def served(application: Application, login: NameLogin | None) -> AsyncIterator[HttpPort]:
+    port = replace(http_port(), login=login)
+    server = WebServer(port, lambda: SessionGate(application, Access(), login))
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop()
+
+
+async def places(login: NameLogin | None, header: bytes) -> tuple[int, int, bytes]:
+    """Connections that would give way while a request is served and afterwards, and the answer to it."""
+    application = Application()
+    async with served(application, login) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port.number)
+        writer.write(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n")
+        await application.asked.wait()
+        meanwhile = port.admission.loose_count
+        application.told.set()
+        answer = await reader.readuntil(b"\r\n\r\n")
+        if b"connection: close" in answer.lower():
+            assert await reader.read() == b""
+        after = port.admission.loose_count
+        writer.close()
+        return meanwhile, after, answer
+
+
+@pytest.mark.parametrize(
+    ("login", "header", "loose", "closes"),
+    [(NameLogin(), b"", 1, True), (NameLogin(), b"Authorization: alice\r\n", 0, False), (None, b"", 0, False)],
+    ids=["stranger", "user", "open port"],
+)
+def test_only_strangers_give_way(login: NameLogin | None, header: bytes, loose: int, closes: bool) -> None:
+    meanwhile, after, answer = asyncio.run(places(login, header))
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert (meanwhile, after) == (loose, 0)
+    assert (b"connection: close" in answer.lower()) is closes
