@@ -31,7 +31,7 @@ TABLE = table_with_alice()
 
 def outcome(step: Step, now: float = 0.0) -> Challenge | Done | Failed:
     """The step, with an attempt checked."""
-    return step if isinstance(step, Challenge | Done | Failed) else step.check(now)
+    return step if isinstance(step, Challenge | Failed) else step.check(now)
 
 
 @pytest.mark.parametrize("mechanism", ScramMechanism)
@@ -69,10 +69,14 @@ def test_plain_checks_the_password_against_the_same_credentials() -> None:
     cache: PasswordCache[ScramCredential] = PasswordCache()
     right = f"\0alice\0{PASSWORD}".encode()
     attempt = plain(cache).step(right, 0.0)
-    assert not isinstance(attempt, Challenge | Done | Failed)
+    assert not isinstance(attempt, Challenge | Failed)
     assert (attempt.user, attempt.is_slow) == ("alice", True)
+    assert attempt.remembered(0.0) is None
     assert attempt.check(0.0) == Done("alice")
-    assert plain(cache).step(right, 0.0) == Done("alice"), "it was right a moment ago"
+    again = plain(cache).step(right, 0.0)
+    assert not isinstance(again, Challenge | Failed), "it was right a moment ago, and yet it has its turn"
+    assert again.remembered(0.0) == Done("alice")
+    assert again.remembered(KEPT_SECONDS) is None
     assert isinstance(outcome(plain(cache).step(b"\0alice\0wrong", 0.0)), Failed)
     assert isinstance(outcome(plain(cache).step(f"\0mallory\0{PASSWORD}".encode(), 0.0)), Failed)
 
@@ -81,7 +85,7 @@ def test_an_attempt_knows_that_its_credential_was_replaced() -> None:
     table = UserTable(b"secret")
     table.put("alice", SHA_256, make_credential(SHA_256, PASSWORD, 4096))
     attempt = PlainMachine(StoredPasswords(table, PasswordCache())).step(f"\0alice\0{PASSWORD}".encode(), 0.0)
-    assert not isinstance(attempt, Challenge | Done | Failed)
+    assert not isinstance(attempt, Challenge | Failed)
     assert attempt.check(0.0) == Done("alice")
     assert attempt.is_current()
     table.put("alice", SHA_256, make_credential(SHA_256, PASSWORD, 4096))

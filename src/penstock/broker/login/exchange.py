@@ -82,15 +82,13 @@ class Exchange:
         assert machine is not None, "taken only while an exchange is under way"
         await self._logins.turns.take()
         step: Step = machine.step(message, self._logins.clock())
-        if isinstance(step, Challenge):
+        if isinstance(step, Challenge | Failed):
             return step
-        if not isinstance(step, Failed):
-            self._user = step.user
-        if not isinstance(step, Done | Failed):
-            step = await self._logins.attempt(session, step)
-        if isinstance(step, Done):
-            step = self._unchanged(step)
-        return self._logged_in(step, session) if isinstance(step, Done) else step
+        self._user = step.user
+        outcome = await self._logins.attempt(session, step)
+        if isinstance(outcome, Done):
+            outcome = self._unchanged(outcome)
+        return self._logged_in(outcome, session) if isinstance(outcome, Done) else outcome
 
     def _unchanged(self, done: Done) -> Done | Failed:
         """The same, unless a client that logs in again is another than before."""

@@ -98,6 +98,9 @@ class Logins:
         return outcome
 
     async def _check_in_thread(self, attempt: Attempt) -> Done | Failed:
+        remembered = attempt.remembered(self.clock())
+        if remembered is not None:
+            return remembered
         if self._threads is None:
             async with self._checks:
                 return await asyncio.to_thread(attempt.check, self.clock())

@@ -2,8 +2,10 @@
 
     Challenge   a message for the client, which answers it
     Attempt     the client has sent its proof: check it, when it is the attempt's turn
-    Done        the client is the user that it says it is
-    Failed      it is not, or it does not follow the mechanism
+    Failed      the client does not follow the mechanism
+
+The outcome of an attempt is Done, if the client is the user that it says it is, or Failed. No message leads to Done
+but by an attempt, however little its check costs: who guesses would learn from it at any rate.
 
 The proof is checked apart from the message that brings it, because attempts of a client that guesses are held off, and
 because the check of a password takes milliseconds. A machine serves one login and one thread at a time.
@@ -52,6 +54,10 @@ class Attempt(Protocol):
         """Whether the check takes milliseconds, and is for a thread."""
         ...
 
+    def remembered(self, now: float) -> Done | None:
+        """The outcome, if the same proof was found right a moment ago. It tells as much as a check: mind the turn."""
+        ...
+
     def check(self, now: float) -> Done | Failed: ...
 
     def is_current(self) -> bool:
@@ -59,7 +65,7 @@ class Attempt(Protocol):
         ...
 
 
-Step = Challenge | Attempt | Done | Failed
+Step = Challenge | Attempt | Failed
 
 
 class Machine(Protocol):

@@ -41,9 +41,9 @@ class PlainMachine:
             told = f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}"
             return Failed("a message that has not three parts", told)
         authorization_id, user, password = parts
-        return self._named(authorization_id, user, password, now)
+        return self._named(authorization_id, user, password)
 
-    def _named(self, authorization_id: str, user: str, password: str, now: float) -> Step:
+    def _named(self, authorization_id: str, user: str, password: str) -> Step:
         if not user:
             return Failed("no user name", "Authentication failed: username not specified")
         if not password:
@@ -53,4 +53,4 @@ class PlainMachine:
                 "the authorization id of another user",
                 "Authentication failed: Client requested an authorization id that is different from username",
             )
-        return self._passwords.attempt(user, password, now)
+        return self._passwords.attempt(user, password)

@@ -28,9 +28,12 @@ class ForeignPasswords:
         self._name = name
         self._cache = cache
 
-    def attempt(self, user: str, password: str, now: float) -> Done | Attempt:
+    def attempt(self, user: str, password: str) -> Attempt:
+        return _ForeignPassword(user, password, self)
+
+    def remembered(self, user: str, password: str, now: float) -> Done | None:
         known = None if self._cache is None else self._cache.find(user, password, now)
-        return _ForeignPassword(user, password, self) if known is None else Done(user, principal=known)
+        return None if known is None else Done(user, principal=known)
 
     def check(self, user: str, password: str, now: float) -> Done | Failed:
         try:
@@ -54,6 +57,9 @@ class _ForeignPassword:
         self.user = user
         self._password = password
         self._passwords = passwords
+
+    def remembered(self, now: float) -> Done | None:
+        return self._passwords.remembered(self.user, self._password, now)
 
     def check(self, now: float) -> Done | Failed:
         return self._passwords.check(self.user, self._password, now)

@@ -22,8 +22,8 @@ WRONG: Final = "Authentication failed: Invalid username or password"
 class Passwords(Protocol):
     """Whoever knows whether a password is right."""
 
-    def attempt(self, user: str, password: str, now: float) -> Done | Attempt:
-        """The check of a password; Done if it was found right a moment ago."""
+    def attempt(self, user: str, password: str) -> Attempt:
+        """The check of a password."""
         ...
 
 
@@ -32,11 +32,12 @@ class StoredPasswords:
         self._users = users
         self._cache = cache
 
-    def attempt(self, user: str, password: str, now: float) -> Done | Attempt:
+    def attempt(self, user: str, password: str) -> Attempt:
         mechanism, credential = self._users.credential_of_password(user)
-        if self._cache.find(user, password, now) is credential:
-            return Done(user)
         return _StoredPassword(user, password, self, mechanism, credential)
+
+    def is_remembered(self, user: str, password: str, credential: ScramCredential, now: float) -> bool:
+        return self._cache.find(user, password, now) is credential
 
     def remember(self, user: str, password: str, credential: ScramCredential, now: float) -> None:
         self._cache.remember(user, password, credential, now)
@@ -63,6 +64,10 @@ class _StoredPassword:
         self._passwords = passwords
         self._mechanism = mechanism
         self._credential = credential
+
+    def remembered(self, now: float) -> Done | None:
+        is_remembered = self._passwords.is_remembered(self.user, self._password, self._credential, now)
+        return Done(self.user) if is_remembered else None
 
     def check(self, now: float) -> Done | Failed:
         mechanism, credential = self._mechanism, self._credential

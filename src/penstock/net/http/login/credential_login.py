@@ -111,15 +111,16 @@ class CredentialLogin:
             raise AuthenticationFailed(_NO_BASIC)
         step, user = self._logins.machine(PLAIN).step(plain_message(value), self._logins.clock()), ""
         assert not isinstance(step, Challenge), "PLAIN has one message"
-        if not isinstance(step, Failed):
+        if isinstance(step, Failed):
+            outcome: Done | Failed = step
+        else:
             user = step.user
             keep_proof(scope, self._proof_of(user))  # before the check: a password may change meanwhile
-        if not isinstance(step, Done | Failed):
-            step = await self._logins.attempt(session, step)
-        if isinstance(step, Failed):
-            await self._logins.failed(session, BASIC, user, step.reason)
+            outcome = await self._logins.attempt(session, step)
+        if isinstance(outcome, Failed):
+            await self._logins.failed(session, BASIC, user, outcome.reason)
             raise AuthenticationFailed(_WRONG)
-        session = session.with_principal(step.who)
+        session = session.with_principal(outcome.who)
         self._noted.note(session, BASIC)
         return session
 
