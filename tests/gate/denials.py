@@ -84,6 +84,8 @@ NODE_HIDES: Final[Hidden] = {
     ("GET /api/v1/groups", DESCRIBE_GROUP): b'"s"',
     ("GET /api/v1/groups/{group}/offsets", DESCRIBE_TOPIC): b'"t"',
     ("GET /api/v1/security/tokens", DESCRIBE): b'"User:dora"',
+    ("GET /api/v1/topics/{topic}", TOPIC_CONFIGS): b'"configs":{',
+    ("GET /api/v1/topics/{topic}", DESCRIBE_GROUP): b'"s"',
     ("GET /api/v1/topics", DESCRIBE_TOPIC): b'"t"',
     ("GET /api/v1/transactions", DESCRIBE_ID): b'"x"',
     ("GET /push/subscriptions", DESCRIBE): b'"s"',

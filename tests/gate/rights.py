@@ -132,7 +132,7 @@ NODE: Final[dict[str, set[Asked]]] = {
     "GET /api/v1/brokers/{broker}": NOTHING,
     "GET /api/v1/topics": {DESCRIBE_TOPIC},
     "POST /api/v1/topics": {CREATE},
-    "GET /api/v1/topics/{topic}": {DESCRIBE_TOPIC},
+    "GET /api/v1/topics/{topic}": {DESCRIBE_TOPIC, TOPIC_CONFIGS, DESCRIBE_GROUP},
     "DELETE /api/v1/topics/{topic}": {DESCRIBE_TOPIC, DELETE},
     "GET /api/v1/topics/{topic}/partitions": {DESCRIBE_TOPIC},
     "POST /api/v1/topics/{topic}/partitions": {DESCRIBE_TOPIC, ALTER_TOPIC},

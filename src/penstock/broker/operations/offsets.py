@@ -32,9 +32,13 @@ class OffsetOperations:
         """Whether the session may see offsets of the topic."""
         return self._access.shows_topic(session, Operation.DESCRIBE, topic)
 
+    def check_describe(self, session: Session, group_id: str) -> None:
+        """KafkaError unless the session may see the offsets of the group, and whether there is one."""
+        self._access.check_group(session, Operation.DESCRIBE, group_id)
+
     def committed(self, session: Session, group_id: str) -> Table:
         """The committed offsets of the group in all topics; the door leaves out topics that are not `describable`."""
-        self._access.check_group(session, Operation.DESCRIBE, group_id)
+        self.check_describe(session, group_id)
         return self._coordinator.committed(group_id)
 
     async def commit(self, session: Session, group_id: str, claim: CommitClaim, changes: list[OffsetChange]) -> None:

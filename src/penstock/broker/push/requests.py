@@ -58,8 +58,10 @@ class Requests:
         self._access.check_group(connection.session, Operation.READ, group)
         self._access.check_topic(connection.session, Operation.READ, topic)
 
-    def _topic_of(self, subscription: str) -> str:
-        return self._subscriptions.find(subscription).topic
+    def _check_known(self, connection: PushConnection, name: str) -> None:
+        """Check the rights to an existing subscription; that of the group first, which says whether there is one."""
+        self._access.check_group(connection.session, Operation.READ, name)
+        self._access.check_topic(connection.session, Operation.READ, self._subscriptions.find(name).topic)
 
     async def _authenticate(self, connection: PushConnection, request: m.Authenticate) -> m.AuthenticateAck:
         if connection.login is None:
@@ -126,7 +128,10 @@ class Requests:
                 f"a connection can be a member of at most {counted(most, 'subscription')}; open another connection",
             )
         connection.session = connection.session.with_client_id(request.client_id or None)
-        self._check_read(connection, name, request.topic if not request.subscription else self._topic_of(name))
+        if request.subscription:
+            self._check_known(connection, name)
+        else:
+            self._check_read(connection, name, request.topic)
         if not request.subscription:
             by_key = request.delivery is m.Delivery.KEY
             await self._subscriptions.create(name, request.topic, request.start, by_key=by_key)
@@ -180,7 +185,7 @@ class Requests:
         if request.refresh_id != m.ASKED_REFRESH or request.topics:
             text = "a client asks for a refresh with RESET of refresh id 0 and no topics"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        self._check_read(connection, request.subscription, self._topic_of(request.subscription))
+        self._check_known(connection, request.subscription)
         await self._subscriptions.reset(request.subscription)
         return m.PlainAck(FrameType.RESET)
 

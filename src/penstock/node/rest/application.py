@@ -83,7 +83,12 @@ def _routers(broker: Broker, subscriptions: Subscriptions | None, kafka_port: Ca
         kafka_port=kafka_port,
     ).router
     yield TopicRoutes(
-        topics=operations.topics, table=topics, partitions=partitions, node_id=node_id, subscriptions=subscriptions
+        topics=operations.topics,
+        table=topics,
+        partitions=partitions,
+        node_id=node_id,
+        subscriptions=subscriptions,
+        access=broker.access,
     ).router
     yield ConfigRoutes(operations.topics, operations.config_descriptions, operations.config_changes, node_id).router
     yield MessageRoutes(operations.topics, partitions, operations.topic_writers, broker.record_worker).router

@@ -104,6 +104,7 @@ class OffsetRoutes:
 
     async def reset_offsets(self, session: Asking, group: GroupName, body: ResetBody) -> ResetAnswer:
         """Move committed offsets, durably. With `topics`, a missing group is created."""
+        self._offsets.check_describe(session, group)  # first: that it has members is no news for others
         if self._known.subscriptions is not None:
             await self._known.subscriptions.settled(group)
         places = self._places(session, group, body)

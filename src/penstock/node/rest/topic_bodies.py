@@ -72,18 +72,23 @@ def _fields(topic: Topic) -> dict[str, Any]:
 
 class TopicDetailsBody(TopicBody):
     diverged: str | None = Field(description="Reason why a mirror has stopped following its parent.", examples=[None])
-    configs: dict[str, str] = Field(
-        description="Configs set for this topic; GET …/configs shows all.", examples=[{"retention.ms": "86400000"}]
+    configs: dict[str, str] | None = Field(
+        description="Configs set for this topic; GET …/configs shows all. Null without the right to see them.",
+        examples=[{"retention.ms": "86400000"}],
     )
     offline_partitions: list[int] = Field(description="Those whose log has failed.", examples=[[]])
-    subscriptions: list[str] = Field(description="Push subscriptions to it.", examples=[["billing"]])
+    subscriptions: list[str] = Field(
+        description="Push subscriptions to it that the caller may describe.", examples=[["billing"]]
+    )
 
     @classmethod
-    def described(cls, topic: Topic, offline: frozenset[int], subscriptions: list[str]) -> TopicDetailsBody:
+    def described(
+        cls, topic: Topic, *, offline: frozenset[int], subscriptions: list[str], shows_configs: bool
+    ) -> TopicDetailsBody:
         return cls(
             **_fields(topic),
             diverged=topic.diverged or None,
-            configs=dict(topic.configs),
+            configs=dict(topic.configs) if shows_configs else None,
             offline_partitions=sorted(offline),
             subscriptions=subscriptions,
         )

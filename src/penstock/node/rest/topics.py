@@ -40,6 +40,7 @@ from penstock.node.rest.topic_bodies import (
     TopicsBody,
 )
 from penstock.runtime.turns import Turns
+from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 
@@ -81,12 +82,14 @@ class TopicRoutes:
         partitions: PartitionTable,
         node_id: int,
         subscriptions: Subscriptions | None,
+        access: Access,
     ) -> None:
         self._topics = topics
         self._table = table
         self._partitions = partitions
         self._node_id = node_id
         self._subscriptions = subscriptions
+        self._access = access
         self.router = router = APIRouter(prefix="/topics", tags=["topics"])
         router.get("")(self.list_topics)
         router.post("", status_code=201, responses=CONFLICT | FORBIDDEN | _CREATED)(self.create_topic)
@@ -140,11 +143,17 @@ class TopicRoutes:
         return TopicBody.of(result)
 
     async def describe_topic(self, session: Asking, topic: TopicName) -> TopicDetailsBody:
-        """A topic, its configs and its problems."""
+        """A topic, its problems, and as much of its configs and subscriptions as the caller may see."""
         found = existing_topic(self._topics, session, topic)
         rows = () if self._subscriptions is None else self._subscriptions.all()
-        names = sorted(row.name for row in rows if row.topic == found.name)
-        return TopicDetailsBody.described(found, self._partitions.offline_in(found), names)
+        shows = self._access.shows_group
+        names = (row.name for row in rows if row.topic == found.name)
+        return TopicDetailsBody.described(
+            found,
+            offline=self._partitions.offline_in(found),
+            subscriptions=sorted(name for name in names if shows(session, Operation.DESCRIBE, name)),
+            shows_configs=self._access.shows_topic(session, Operation.DESCRIBE_CONFIGS, found.name),
+        )
 
     async def delete_topic(self, session: Asking, topic: TopicName) -> None:
         """Delete a topic and its messages. Requests that wait for it are answered at once."""

@@ -52,7 +52,9 @@ class TransactionBody(Answer):
     producer_epoch: int = Field(examples=[2])
     timeout_ms: int = Field(examples=[60000])
     open_for_ms: int | None = Field(description="Null if none is open.", examples=[1200])
-    partitions: dict[str, list[int]] = Field(description="By topic.", examples=[{"orders": [0, 2]}])
+    partitions: dict[str, list[int]] = Field(
+        description="By topic; only topics that the caller may describe.", examples=[{"orders": [0, 2]}]
+    )
 
 
 class TransactionsBody(Answer):
@@ -125,7 +127,7 @@ class TransactionRoutes:
         found = []
         for name in names[:limit]:
             try:
-                found.append(self._body(self._transactions.find(name)[1]))
+                found.append(self._body(session, self._transactions.find(name)[1]))
             except KafkaError:
                 continue  # forgotten meanwhile
         return TransactionsBody(
@@ -144,7 +146,7 @@ class TransactionRoutes:
     async def describe_transaction(self, session: Asking, transactional_id: TransactionalId) -> TransactionBody:
         """State, producer and partitions of a transactional id."""
         self._access.check_transactional_id(session, Operation.DESCRIBE, transactional_id)
-        return self._body(self._find(transactional_id))
+        return self._body(session, self._find(transactional_id))
 
     async def abort_transaction(
         self, session: Asking, transactional_id: TransactionalId, body: AbortBody
@@ -158,7 +160,7 @@ class TransactionRoutes:
                 f"nothing was aborted: {transactional_id[:249]} is {value.state.shown_name} with producer"
                 f" {value.producer_id}, epoch {value.epoch}; look at it again before you abort it",
             )
-        return self._body(await self._transactions.abort(value))
+        return self._body(session, await self._transactions.abort(value))
 
     async def list_hanging(self, session: Asking, limit: Limit = LIMIT) -> HangingsBody:
         """Transactions that no coordinator knows; they hold back readers of committed messages until aborted."""
@@ -213,10 +215,12 @@ class TransactionRoutes:
     def _open_for_ms(self, value: Transaction) -> int | None:
         return None if value.state in AT_REST else max(0, self._clock.now_ms() - value.start_ms)
 
-    def _body(self, value: Transaction) -> TransactionBody:
+    def _body(self, session: Session, value: Transaction) -> TransactionBody:
+        """The transaction, with its partitions in topics that the session may describe."""
         partitions: dict[str, list[int]] = {}
         for topic, index in sorted(value.partitions):
-            partitions.setdefault(topic, []).append(index)
+            if topic in partitions or self._access.shows_topic(session, Operation.DESCRIBE, topic):
+                partitions.setdefault(topic, []).append(index)
         return TransactionBody.model_validate(
             {
                 "transactional_id": value.transactional_id,

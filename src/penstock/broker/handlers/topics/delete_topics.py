@@ -3,6 +3,8 @@
 Behaviour:
 - A name or id that comes twice, or a name and the id of the same topic, fails: INVALID_REQUEST.
 - Requests that wait in a deleted topic (a fetch, a produce) are answered at once.
+- Without the right to delete, a name is answered without its id, and an id with its name only if the session may
+  describe the topic.
 
 Differs from Kafka:
 - The broker's own topics cannot be deleted: INVALID_REQUEST. Kafka deletes them, and its groups with them.
@@ -54,7 +56,7 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
     results: dict[_Wanted, KafkaError | None] = {}
     targets: dict[_Wanted, Topic] = {}
     counts = Counter(asked)
-    for wanted in _without_twins(broker, asked):
+    for wanted in _without_twins(broker, request, asked):
         try:
             targets[wanted] = _target(broker, request, wanted, counts)
             results[wanted] = None
@@ -65,15 +67,21 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
     results.update(zip(targets, deleted, strict=True))
     return request.reply.DeleteTopicsResponse(
         responses=[
-            _response(request, wanted, targets.get(wanted) or _twin(broker, wanted, counts), error)
+            _response(request, wanted, _shown(broker, request, wanted, targets[wanted], error), error)
+            if wanted in targets
+            else _response(request, wanted, _twin(broker, request, wanted, counts), error)
             for wanted, error in results.items()
         ],
     )
 
 
-def _without_twins(broker: Broker, asked: list[_Wanted]) -> list[_Wanted]:
+def _without_twins(broker: Broker, request: DeleteTopics, asked: list[_Wanted]) -> list[_Wanted]:
     """Each thing once; an id whose topic is asked for by name as well is answered with the name."""
-    named = {topic.topic_id for name, _ in asked if name is not None and (topic := broker.topics.get(name))}
+    named = {
+        topic.topic_id
+        for name, _ in asked
+        if name is not None and (topic := broker.topics.get(name)) and _may_delete(broker, request, name)
+    }
     return [wanted for wanted in dict.fromkeys(asked) if wanted.name is not None or wanted.topic_id not in named]
 
 
@@ -92,7 +100,7 @@ def _target(
         problem = "You may not specify both topic name and topic id."
     elif asked[wanted] > 1:
         problem = f"Duplicate topic {'name' if name is not None else 'id'}."
-    elif _twin(broker, wanted, asked) is not None:
+    elif _twin(broker, request, wanted, asked) is not None:
         problem = "The provided topic name maps to an ID that was already supplied."
     if problem is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
@@ -107,10 +115,27 @@ def _target(
     return topic
 
 
-def _twin(broker: Broker, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic | None:
-    """The topic of a name whose id is asked for as well."""
+def _twin(broker: Broker, request: DeleteTopics, wanted: _Wanted, asked: Counter[_Wanted]) -> Topic | None:
+    """The topic of a name whose id is asked for as well. Others than who may delete it do not learn that both agree."""
     topic = broker.topics.get(wanted.name) if wanted.name is not None else None
-    return topic if topic is not None and _Wanted(None, topic.topic_id) in asked else None
+    if topic is None or _Wanted(None, topic.topic_id) not in asked:
+        return None
+    return topic if _may_delete(broker, request, topic.name) else None
+
+
+def _may_delete(broker: Broker, request: DeleteTopics, name: str) -> bool:
+    access, session, delete = broker.access, request.session, Operation.DELETE
+    return access.shows_cluster(session, delete) or access.shows_topic(session, delete, name)
+
+
+def _shown(
+    broker: Broker, request: DeleteTopics, wanted: _Wanted, topic: Topic, error: KafkaError | None
+) -> Topic | None:
+    """The topic, unless a refusal would reveal more of it than the session has named and may describe."""
+    if error is None or error.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return topic
+    describes = wanted.name is None and broker.access.shows_topic(request.session, Operation.DESCRIBE, topic.name)
+    return topic if describes else None
 
 
 def _response(
