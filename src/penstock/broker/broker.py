@@ -20,6 +20,7 @@ from penstock.broker.operations.operations import Operations
 from penstock.broker.operations.records import RecordOperations
 from penstock.broker.operations.topic_writer import TopicWriters
 from penstock.broker.operations.topics import TopicOperations
+from penstock.broker.produce.producer_rights import ProducerRights
 from penstock.broker.produce.timeouts import ProduceTimeouts
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.appender import RecordAppender
@@ -37,6 +38,7 @@ from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import Clock
 from penstock.security.access import Access
+from penstock.security.authorizer import AllowAll
 from penstock.storage.interface import LogEngine
 
 
@@ -67,8 +69,12 @@ class Broker:
     operations: Operations = field(init=False)
     appender: RecordAppender = field(init=False)
     produce_timeouts: ProduceTimeouts = field(init=False)
+    producer_rights: ProducerRights | None = field(init=False, default=None)
+    """None without rules."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.access.authorizer, AllowAll):
+            self.producer_rights = ProducerRights(self.access, self.producer_ids, self.transactions.names)
         self.produce_timeouts = ProduceTimeouts(self.clock)
         self.appender = RecordAppender(self.topics, self.metrics)
         access, controller = self.access, self.controller

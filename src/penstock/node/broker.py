@@ -89,4 +89,4 @@ def _producer_ids(store: MetadataStore) -> ProducerIds:
     async def next_block(size: int) -> int:
         return await asyncio.to_thread(store.producer_ids.next_block, size)
 
-    return ProducerIds(next_block)
+    return ProducerIds(next_block, store.producer_ids.first_unused())

@@ -86,6 +86,8 @@ class RepeatPath:
                 return None
             if header.attributes & CODEC_MASK == ZSTD and self._repeated.version < ZSTD_VERSION:
                 return None
+            if broker.producer_rights is not None:
+                broker.producer_rights.check(self._session, header)
         except KafkaError:
             return None
         try:

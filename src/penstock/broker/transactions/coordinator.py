@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 
 from penstock.broker.coordination.coordinator_log import Outcome, resolving
 from penstock.broker.coordination.coordinator_shards import CoordinatorShards
@@ -66,7 +67,10 @@ class TransactionCoordinator:
         self._repeats = Repeats(logger)
         self.markers = MarkerWriter(partitions, clock, on_offsets_ended)
         self.completions = Completions(self.markers, clock)
-        self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, topics, controller, TransactionShard)
+        self.names: dict[int, str] = {}
+        """Transactional ids by their producer ids."""
+        make = partial(TransactionShard, names=self.names)
+        self._shards = CoordinatorShards(TRANSACTION_STATE, partitions, topics, controller, make)
         self.expiry = TransactionExpiry(self._shards, settings, clock, self.completions.ends, self.abort_open)
         self.hanging = HangingTransactions(partitions, self.markers, self._shards, self.open)
 

@@ -12,12 +12,15 @@ BLOCK_SIZE = 1000  # as Kafka
 
 
 class ProducerIds:
-    """Ids of the current block; the next block is made durable before its first id is given out."""
+    """Ids of the current block; the next block is made durable before its first id is given out.
 
-    def __init__(self, next_block: Callable[[int], Awaitable[int]]) -> None:
+    `first` is the first id that no block has held.
+    """
+
+    def __init__(self, next_block: Callable[[int], Awaitable[int]], first: int = 0) -> None:
         self._next_block = next_block
-        self._next = 0
-        self._end = 0
+        self._next = first
+        self._end = first
         self._lock = asyncio.Lock()
 
     async def next(self) -> int:
@@ -27,3 +30,7 @@ class ProducerIds:
                 self._end = self._next + BLOCK_SIZE
             self._next += 1
             return self._next - 1
+
+    def is_given(self, producer_id: int) -> bool:
+        """Whether this id may have been given out; those of a block that an earlier run did not use up count."""
+        return producer_id < self._next

@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 class TransactionShard(CoordinatorLog):
     """Transactions by transactional id."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, names: dict[int, str] | None = None) -> None:
         super().__init__(partition)
-        self.transactions = TransactionTable()
+        self.transactions = TransactionTable(names)
 
     @property
     def epoch(self) -> int:

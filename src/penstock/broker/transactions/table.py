@@ -15,11 +15,15 @@ from penstock.broker.transactions.transaction import Transaction
 
 
 class TransactionTable:
-    """Transactions by transactional id, the last value of each."""
+    """Transactions by transactional id, the last value of each.
 
-    __slots__ = ("_open", "_resting")
+    `names` has the id of each producer id; all shards of a coordinator share it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_names", "_open", "_resting")
+
+    def __init__(self, names: dict[int, str] | None = None) -> None:
+        self._names = {} if names is None else names
         self._open: dict[str, Transaction] = {}
         self._resting: OrderedDict[str, Transaction] = OrderedDict()
 
@@ -37,12 +41,16 @@ class TransactionTable:
         self.discard(value.transactional_id)
         place = self._resting if value.state in AT_REST else self._open
         place[value.transactional_id] = value
+        self._names[value.producer_id] = value.transactional_id
 
     def discard(self, transactional_id: str) -> None:
-        self._open.pop(transactional_id, None)
-        self._resting.pop(transactional_id, None)
+        value = self._open.pop(transactional_id, None) or self._resting.pop(transactional_id, None)
+        if value is not None:
+            self._names.pop(value.producer_id, None)
 
     def clear(self) -> None:
+        for value in self:
+            self._names.pop(value.producer_id, None)
         self._open.clear()
         self._resting.clear()
 

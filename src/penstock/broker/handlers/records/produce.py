@@ -219,6 +219,8 @@ class _Produce:
         if header.attributes & CODEC_MASK == ZSTD and self._version < ZSTD_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
         part.batch, part.header = records, header
+        if self._broker.producer_rights is not None:
+            self._broker.producer_rights.check(self._session, header)
         if header.attributes & UNUSUAL_BITS:
             self._check_unusual(part, transactional_id)
 

@@ -46,6 +46,8 @@ async def handle(broker: Broker, request: InitProducerId) -> InitProducerIdRespo
         producer_id = await broker.producer_ids.next()
     except OSError:
         return _answer(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, -1)
+    if broker.producer_rights is not None:
+        broker.producer_rights.given(producer_id, request.session.principal)
     return _answer(request, ErrorCode.NONE, producer_id, 0)
 
 

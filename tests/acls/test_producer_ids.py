@@ -1,0 +1,63 @@
+"""Producer ids of others: they can be guessed, and a batch under one would fence its owner in a common topic."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.model.errors import ErrorCode
+from tests.acls.world import AclWorld
+from tests.support.acl_client import TRANSACTIONAL_ID, WRITE, AclClient, rule
+from tests.support.batches import idempotent
+from tests.support.raw_client import RawClient, unique_name
+from tests.support.transaction_client import V1, TransactionClient
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.feature("F-05")
+
+LAST_EPOCH = 32_767
+NOT_OWN = ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+@pytest.fixture
+def topic(world: AclWorld, acls: AclClient) -> str:
+    """Alice and bob may write to it."""
+    name = world.client().create_topic()
+    acls.created(*(rule(name=name, principal=f"User:{who}", operation=WRITE) for who in ("alice", "bob")))
+    return name
+
+
+def refusal(client: RawClient, topic: str, producer_id: int, epoch: int = LAST_EPOCH) -> ErrorCode:
+    return ErrorCode(client.produce(topic, idempotent(producer_id, epoch, 0)).error_code)
+
+
+def test_a_transaction_ends_whatever_others_send(world: AclWorld, acls: AclClient, topic: str) -> None:
+    name = unique_name("orders")
+    acls.created(rule(TRANSACTIONAL_ID, name, principal="User:alice", operation=WRITE))
+    alice = TransactionClient(world.client("alice"), name, V1).init()
+    bob = world.client("bob")
+    denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert refusal(bob, topic, alice.producer_id) is denied
+    assert list(map(int, alice.add(topic, 0))) == [0]
+    alice.send(topic, "one")
+    assert refusal(bob, topic, alice.producer_id) is denied
+    alice.end(commit=True)
+    wait_until(lambda: world.client().log_end(topic) == 2, what="the record and its marker")
+
+
+def test_the_repeat_path_asks_too(world: AclWorld, topic: str) -> None:
+    alice, bob = world.client("alice"), world.client("bob")
+    (own, epoch), (other, _) = bob.new_producer_id(), alice.new_producer_id()
+    for sequence in range(4):
+        assert bob.produce(topic, idempotent(own, epoch, sequence)).error_code == ErrorCode.NONE
+    assert refusal(bob, topic, other) is NOT_OWN
+    assert bob.produce(topic, idempotent(own, epoch, 4)).error_code == ErrorCode.NONE
+    assert alice.produce(topic, idempotent(other, 0, 0)).error_code == ErrorCode.NONE
+
+
+def test_ids_that_nobody_has_yet(world: AclWorld, topic: str) -> None:
+    bob = world.client("bob")
+    next_one = bob.new_producer_id()[0] + 1
+    assert refusal(bob, topic, next_one) is NOT_OWN
+    given, epoch = world.client("alice").new_producer_id()
+    assert given == next_one
+    assert world.client("alice").produce(topic, idempotent(given, epoch, 0)).error_code == ErrorCode.NONE
