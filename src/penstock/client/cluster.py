@@ -43,7 +43,7 @@ class TopicInfo(NamedTuple):
 
 
 class Cluster:
-    """A client's view of a cluster. Not thread-safe."""
+    """A client's view of a cluster. Not thread-safe but for `close`."""
 
     def __init__(
         self,
@@ -73,9 +73,11 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
+        """Close all connections. A call that waits on one of them, in another thread, gets an error."""
+        connections = list(self._connections.values())  # in one step: that thread may be opening one
         self._connections.clear()
+        for connection in connections:
+            connection.close()
 
     def patiently(self, attempt: Callable[[], Value]) -> Value:
         """Try an operation until the timeout: it may fail because brokers come and go."""

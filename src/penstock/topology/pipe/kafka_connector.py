@@ -71,6 +71,7 @@ class KafkaPipeConnector:
         self._names: dict[bytes, str] = {}
         self._listed = ParentTopics(version=0, topics=())
         self._listed_at = -TOPICS_SECONDS
+        self._is_closed = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="penstock-pipe")
 
     async def topics(self) -> ParentTopics:
@@ -80,6 +81,7 @@ class KafkaPipeConnector:
         return await self._in_thread(lambda: self._pull(request))
 
     async def close(self) -> None:
+        self._is_closed = True
         self._cluster.close()  # a call that waits for an answer in the thread gets an error
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -90,6 +92,9 @@ class KafkaPipeConnector:
             except (OSError, KafkaError) as error:
                 self._cluster.forget()
                 raise ParentUnavailable(f"{self._url}: {error}") from error
+            finally:
+                if self._is_closed:  # meanwhile: nobody else closes what was opened since
+                    self._cluster.close()
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, guarded)
 
