@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from penstock.client.address import Address
 from penstock.client.cluster import Cluster
-from penstock.client.connection import Address
 
 
 class Slow:
