@@ -6,6 +6,7 @@ One for all doors, so that a client that guesses passwords is held off wherever 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 CHECKS_AT_ONCE: Final = 2
 """Threads that compute password hashes at a time: others need theirs, and the processor."""
+
+CHANCE_SECONDS: Final = 0.05
+"""The most that chance adds to a wait."""
 
 _SCRAM: Final = {mechanism.title: mechanism for mechanism in ScramMechanism}
 MECHANISMS: Final = (*_SCRAM, PLAIN)
@@ -79,23 +83,33 @@ class Logins:
 
     async def attempt(self, session: Session, attempt: Attempt) -> Done | Failed:
         """Check a proof when it is its turn."""
-        turn = self._failures.turn(session.host, attempt.user, self.clock())
-        if turn.wait_s:
-            await asyncio.sleep(turn.wait_s)
-        if not turn.is_checked:
+        if not await self._has_turn(session.host, attempt.user):
             return Failed("too many attempts before it")
-        if attempt.is_slow:
-            outcome = await self._check_in_thread(attempt)
-        else:
-            outcome = attempt.check(self.clock())
-        if isinstance(outcome, Done) and not attempt.is_current():
-            # A password is told as a wrong one is: that it was right until now is nobody's business.
-            outcome = Failed("the credential was changed meanwhile", WRONG if attempt.is_slow else None)
-        if isinstance(outcome, Failed):
-            self._failures.failed(session.host, attempt.user, self.clock())
-        else:
-            self._failures.succeeded(session.host, attempt.user)
-        return outcome
+        outcome: Done | Failed | None = None
+        try:
+            outcome = await self._check_in_thread(attempt) if attempt.is_slow else attempt.check(self.clock())
+            if isinstance(outcome, Done) and not attempt.is_current():
+                # A password is told as a wrong one is: that it was right until now is nobody's business.
+                outcome = Failed("the credential was changed meanwhile", WRONG if attempt.is_slow else None)
+            return outcome
+        finally:  # also if the client has gone meanwhile: its attempt has had its turn
+            if isinstance(outcome, Done):
+                self._failures.succeeded(session.host, attempt.user, self.clock())
+            else:
+                self._failures.failed(session.host, attempt.user, self.clock())
+
+    async def _has_turn(self, host: str, user: str) -> bool:
+        """Wait for a turn; False if there was none in time.
+
+        Which of those that wait is next is left to chance, so that a crowd of connections that guess is not always
+        before a client that knows its password.
+        """
+        came_at = self.clock()
+        while True:
+            wait_s = self._failures.turn(host, user, self.clock(), came_at)
+            if not wait_s:
+                return wait_s is not None
+            await asyncio.sleep(wait_s + random.uniform(0, CHANCE_SECONDS))
 
     async def _check_in_thread(self, attempt: Attempt) -> Done | Failed:
         remembered = attempt.remembered(self.clock())
