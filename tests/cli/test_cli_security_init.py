@@ -78,6 +78,50 @@ def test_two_commands_make_a_secured_broker(secured: Secured) -> None:
     assert "insecure" not in secured.log.read_text()
 
 
+@pytest.mark.feature("F-03", "F-04", "F-05")
+def test_clients_stay_with_the_name_that_the_certificate_has(tmp_path: Path) -> None:
+    """The commands of the documentation, on a name of another address than those in every certificate.
+
+    `127.2` is such a name wherever the tests run: no IP address to TLS, and 127.0.0.2 to the resolver.
+    """
+    name = "127.2"
+    flags = ("--directory", tmp_path / "security", "--data-dir", tmp_path / "data", "--host", name)
+    made = CommandLine(None)("security", "init", *flags)
+    node = Secured(tmp_path, (made.out, made.err))
+    try:
+        properties = node.files / "client.properties"
+        with properties.open("a") as file:
+            file.write(f"sasl.password={node.password}\n")
+        command = CommandLine(f"{name}:{node.port}")
+        command.environ["PENSTOCK_COMMAND_CONFIG"] = str(properties)
+        command("security", "user", "add", "orders-app", stdin="a password of its own\n")
+        rule = ("--allow-principal", "User:orders-app", "--producer", "--topic", "orders")
+        command("security", "acl", "add", *rule)
+        assert "orders-app" in command("security", "user", "list").out
+        assert "User:orders-app" in command("security", "acl", "list", "--topic", "orders").out
+    finally:
+        node.process.terminate()
+        node.process.wait(20)
+
+
+@pytest.mark.parametrize(
+    ("flags", "advertised"),
+    [
+        ((), (socket.gethostname(), 0)),
+        (("--listen", "127.0.0.1"), None),
+        (("--host", "*.example", "--host", "b.example", "--host", "c.example"), ("b.example", 0)),
+        (("--host", "*.example"), None),
+        (("--listen", "::", "--host", "2001:db8::7"), ("2001:db8::7", 0)),
+    ],
+)
+def test_what_clients_are_given_is_in_the_certificate(
+    tmp_path: Path, flags: tuple[str, ...], advertised: tuple[str, int] | None
+) -> None:
+    CommandLine(None)("security", "init", "--directory", tmp_path / "s", "--data-dir", tmp_path / "d", *flags)
+    settings = load_settings(config_file=tmp_path / "s" / "penstock.yml", environ={})
+    assert settings.kafka.advertised_address == advertised
+
+
 def test_the_password_is_shown_once_and_files_are_for_their_user(secured: Secured) -> None:
     assert len(secured.password) >= 24
     assert secured.password not in secured.told

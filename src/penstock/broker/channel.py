@@ -48,7 +48,10 @@ class KafkaChannel:
     @property
     def endpoint(self) -> Endpoint:
         """The address for the client: the one it came in on, unless its listener advertises another."""
-        return self._gate.advertised or self._stream.peer.local
+        advertised, local = self._gate.advertised, self._stream.peer.local
+        if advertised is None:
+            return local
+        return advertised if advertised.port else Endpoint(advertised.host, local.port)
 
     def serve(self, frame: memoryview) -> Reply:
         gate = self._gate

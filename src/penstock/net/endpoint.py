@@ -32,6 +32,11 @@ class Peer(NamedTuple):
     certificate: bytes | None = None
 
 
+def bracketed(host: str) -> str:
+    """The host as it stands before a port: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 def is_every_address(host: str) -> bool:
     """Whether this is 0.0.0.0 or ::, to which no client can connect."""
     try:

@@ -42,9 +42,12 @@ def registration(settings: Settings, http: DoorPlan | None, port: int) -> Regist
     if url is None and http is not None:
         advertised = http.advertised if settings.listeners.advertised is not None else None
         if advertised is not None:
-            url = http_url(advertised.host, advertised.port, has_tls=has_tls)
+            url = http_url(advertised.host, advertised.port or port, has_tls=has_tls)
         elif not is_every_address(http.host):
             url = http_url(http.host, port, has_tls=has_tls)
+        elif has_tls and http.advertised is not None:
+            # Children verify the certificate, which rarely names the address that the registry would see.
+            url = http_url(http.advertised.host, port, has_tls=has_tls)
     return RegistrationBody.model_construct(
         node_id=settings.node.label,
         role=settings.registry.role,

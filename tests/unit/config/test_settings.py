@@ -80,6 +80,17 @@ def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) ->
     assert Settings.model_validate({"kafka": {"advertised": text}}).kafka.advertised_address == address
 
 
+@pytest.mark.parametrize(("text", "host"), [("a.example", "a.example"), ("10.0.0.7", "10.0.0.7"), ("[::1]", "::1")])
+def test_an_advertised_host_keeps_the_port(text: str, host: str) -> None:
+    assert Settings.model_validate({"kafka": {"advertised": text}}).kafka.advertised_address == (host, 0)
+
+
+@pytest.mark.parametrize("text", ["a.example:", ":9092", "a:0", "::1", "::1:9092", "a:b", "[::1", "[]"])
+def test_a_bad_advertised_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"host:port|brackets"):
+        Settings.model_validate({"kafka": {"advertised": text}})
+
+
 @pytest.mark.parametrize("text", ["a.example", "a.example:", ":9092", "a:0", "a:70000", "::1:9092", "a:b"])
 def test_a_bad_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"host:port|brackets"):

@@ -35,6 +35,7 @@ def test_the_url_that_its_children_are_told(
     [
         ({"http": {"host": "shop.example"}}, "https://shop.example:8081", None),
         ({"http": {"host": "0.0.0.0"}}, None, 8081),
+        ({"http": {"host": "0.0.0.0"}, "kafka": {"advertised": "k.example:1"}}, "https://k.example:8081", None),
         ({"listeners": {"addresses": "SSL://:9092,HTTP://10.0.0.7:8080"}}, "https://10.0.0.7:8081", None),
         (
             {"listeners": {"addresses": "SSL://:9092,HTTP://:8080", "advertised": "HTTP://shop.example:443"}},

@@ -49,10 +49,12 @@ def init(
     not replaced.
     """
     from penstock.cli.security.offline_users import store_user
+    from penstock.net.endpoint import bracketed
     from penstock.security.tls.authority import Authority
     from penstock.security.users.credential import ScramMechanism
 
     _check_free(directory)
+    advertised = _advertised(listen, hosts or [])
     names = _names(listen, hosts or [])
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     store_user(data_dir, admin, password, dict.fromkeys(ScramMechanism, 8_192))
@@ -62,15 +64,17 @@ def init(
         _write(directory / f"{name}.pem", pair.certificate)
         _write(directory / f"{name}.key", pair.key)
     here = directory.absolute()
-    _write(here / "penstock.yml", _settings(here, data_dir.absolute(), listen, names, admin).encode())
+    _write(here / "penstock.yml", _settings(here, data_dir.absolute(), listen, advertised, names, admin).encode())
     _write(here / "client.properties", _client(here, admin).encode())
     note(f"made {directory} with an authority, a certificate for {', '.join(names)}, settings and client.properties")
     note(f"the administrator is {admin}; its password is shown this once:")
     write_text(password)
     note(f"start the node: penstock serve --config {directory / 'penstock.yml'}")
+    if advertised is not None:
+        note(f"clients on all machines reach it as {advertised} (kafka.advertised), which has to be known there")
     note(
         f"then, with the password in {directory / 'client.properties'}: penstock topic list --bootstrap-server"
-        f" {names[0]}:9092 --command-config {directory / 'client.properties'}"
+        f" {bracketed(advertised or names[0])}:9092 --command-config {directory / 'client.properties'}"
     )
 
 
@@ -125,15 +129,32 @@ def _names(listen: str, given: list[str]) -> list[str]:
     )
 
 
-def _settings(directory: Path, data_dir: Path, listen: str, names: list[str], admin: str) -> str:
+def _advertised(listen: str, given: list[str]) -> str | None:
+    """The name that clients are given, since they would refuse an address that the certificate does not name.
+
+    The first one given that is no pattern, or else that of the machine; None where the address on which clients come
+    in is in the certificate anyway.
+    """
+    from penstock.net.endpoint import is_every_address
+
+    if given:
+        return next((name for name in given if "*" not in name), None)
+    return socket.gethostname() if is_every_address(listen) else None
+
+
+def _settings(
+    directory: Path, data_dir: Path, listen: str, advertised: str | None, names: list[str], admin: str
+) -> str:
+    from penstock.net.endpoint import bracketed
     from penstock.net.http.allowed_hosts import is_always_allowed
 
     allowed = [name for name in names if "*" not in name and not is_always_allowed(name)]
+    kafka = f'host: "{listen}"' + (f'\n  advertised: "{bracketed(advertised)}"' if advertised else "")
     return f"""# A secured node: TLS and logins at every door, and rights by rules (docs/security.md).
 node:
   data_dir: {data_dir}
 kafka:
-  host: "{listen}"
+  {kafka}
 http:
   host: "{listen}"
   allowed_hosts: {allowed}

@@ -30,7 +30,8 @@ class KafkaSettings(Section):
     port: Port = 9092
     """Port of the Kafka door; 0 takes a free one."""
     advertised: str | None = None
-    """host:port given to clients that cannot use the address they came in on (NAT, a proxy)."""
+    """host:port given to clients that cannot use the address they came in on (NAT, a proxy, a certificate that names a
+    host); a host alone keeps the port."""
     backlog: Count = 1024
     """Connections that the system queues before they are accepted."""
     receive_buffer_bytes: Bytes = 0
@@ -48,18 +49,25 @@ class KafkaSettings(Section):
     @classmethod
     def _host_and_port(cls, value: str | None) -> str | None:
         if value:
-            split_address(check_no_credentials(value))
+            split_advertised(check_no_credentials(value))
         return value or None
 
     @property
     def advertised_address(self) -> tuple[str, int] | None:
-        return split_address(self.advertised) if self.advertised else None
+        """Host and port; a port of 0 is the one that the client came in on."""
+        return split_advertised(self.advertised) if self.advertised else None
+
+
+def split_advertised(text: str) -> tuple[str, int]:
+    """host:port, or a host alone, whose port is 0 then."""
+    is_host = text.startswith("[") and text.endswith("]") if ":" in text else True
+    return (split_address(f"{text}:1")[0], 0) if is_host else split_address(text)
 
 
 def split_address(text: str) -> tuple[str, int]:
     """host:port, with brackets around an IPv6 address."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    if not colon or not host.strip("[]") or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ValueError(f"expected host:port, such as broker.example:9092, not {text!r}")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         raise ValueError(f"write an IPv6 address in brackets: [{host}]:{port}")

@@ -37,8 +37,8 @@ class RegistrySettings(HttpClientSettings):
     site: Annotated[str | None, Field(max_length=256)] = None
     """Location of the node, widest part first, such as eu/berlin/shop-7; parents that share more are preferred."""
     advertised_url: Annotated[Annotated[str, AfterValidator(check_node_url)] | None, BeforeValidator(no_slash)] = None
-    """URL of this node's HTTP port for its children; without one the address of the port, https where it has TLS, or,
-    where that is every address, the one that the registry sees."""
+    """URL of this node's HTTP port for its children; without one the address of the port, https where it has TLS. Where
+    that is every address: with TLS the host of kafka.advertised, otherwise the address that the registry sees."""
 
     @model_validator(mode="after")
     def _is_protected(self) -> Self:

@@ -136,7 +136,7 @@ class ClusterRoutes:
         kafka = self._settings.kafka
         if kafka.advertised_address is not None:
             host, port = kafka.advertised_address
-            return host, port
+            return host, port or self._kafka_port()
         server = request.scope.get("server")
         host = server[0] if server and is_every_address(kafka.host) else kafka.host
         return host, self._kafka_port()

@@ -48,7 +48,7 @@ class DoorPlan:
     tls: TlsOptions | None = None
     handshake_ms_max: int = 0
     advertised: Endpoint | None = None
-    """The address that clients are given; None: the one they came in on."""
+    """The address that clients are given; None: the one they came in on. A port of 0 is the one they came in on."""
 
     def __str__(self) -> str:
         return f"{self.security.name} at {self.host}" + (f":{self.port}" if self.network == TCP else "")

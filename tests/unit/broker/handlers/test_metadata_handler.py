@@ -178,6 +178,11 @@ def test_the_advertised_address() -> None:
     with AdminBroker(kafka={"advertised": "kafka.example:9999"}) as node:
         (broker,) = node.call("metadata", 12, topics=[]).brokers
         assert (broker.host, broker.port) == ("kafka.example", 9999)
+    with AdminBroker() as node:
+        (came_in_on,) = node.call("metadata", 12, topics=[]).brokers
+    with AdminBroker(kafka={"advertised": "kafka.example"}) as node:
+        (broker,) = node.call("metadata", 12, topics=[]).brokers
+        assert (broker.host, broker.port) == ("kafka.example", came_in_on.port)
 
 
 @pytest.mark.parametrize("version", [4, 12])
