@@ -6,29 +6,37 @@
 
 Lines are always JSON, whatever `logging.format` says (`observability.logs`), and `logging.level` does not hide them.
 Clients cause them, so their rate is bounded: for each event in all and for each principal, so that one client in a
-retry loop does not hide the others. A line says how many before it were left out (`left_out`).
+retry loop does not hide the others. Whoever fails to log in is nobody yet: there the address counts, and the name that
+is given at it. A line says how many before it were left out (`left_out`).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
 from typing import Final
 
+from penstock.model.limits import USER_NAME_BYTES_MAX
 from penstock.security.resources import Operation, ResourceType
+from penstock.security.sasl.failed_logins import source_of
 from penstock.security.session import Session
 
 AUDIT_LOGGER: Final = "penstock.audit"
 
 LINES_PER_SECOND: Final = 100.0
 LINES_PER_SECOND_OF_PRINCIPAL: Final = 10.0
+LINES_PER_SECOND_OF_ADDRESS: Final = 25.0
 BURST_SECONDS: Final = 5.0
-PRINCIPALS_MAX: Final = 1_000
-"""Principals whose rates are remembered; when there are more, all are forgotten. The rate in all still holds."""
+RATES_MAX: Final = 2_000
+"""Rates that are remembered; beyond that, the one that was used longest ago is forgotten."""
 
 DENIED, ALLOWED, LOGIN, LOGIN_FAILED, CHANGED = "denied", "allowed", "login", "login failed", "changed"
+
+_RateKey = tuple[str, ...]
+_Bound = tuple[_RateKey, float]
+"""The key of a rate, and its lines a second."""
 
 
 class Audit:
@@ -39,8 +47,7 @@ class Audit:
         """Events of each kind, with those that were not logged. Allowed ones are counted only while they are logged."""
         self._clock = clock
         self._logger = logging.getLogger(AUDIT_LOGGER)
-        self._rates: dict[str, _Rate] = {}
-        self._principals: dict[tuple[str, str], _Rate] = {}
+        self._rates: OrderedDict[_RateKey, _Rate] = OrderedDict()
         self._left_out: Counter[str] = Counter()
 
     @property
@@ -63,20 +70,36 @@ class Audit:
 
     def login_failed(self, session: Session, mechanism: str, user: str, reason: str) -> None:
         """A login that was refused; `user` is the name that the client gave, never its password."""
-        self._write(self._logger.warning, LOGIN_FAILED, session, mechanism=mechanism, user=user, reason=reason)
+        source = source_of(session.host)
+        bounds = (
+            ((LOGIN_FAILED, source, user[:USER_NAME_BYTES_MAX]), LINES_PER_SECOND_OF_PRINCIPAL),
+            ((LOGIN_FAILED, source), LINES_PER_SECOND_OF_ADDRESS),
+        )
+        fields = {"mechanism": mechanism, "user": user, "reason": reason}
+        self._write_within(bounds, self._logger.warning, LOGIN_FAILED, session, fields)
 
     def changed(self, session: Session, act: str, what: str) -> None:
         """A change of users or rules, such as "create acl" of a rule's text. Never holds a secret."""
         self._write(self._logger.info, CHANGED, session, act=act, what=what)
 
     def _write(self, write: Callable[..., None], event: str, session: Session, **fields: str) -> None:
+        bounds = (((event, str(session.principal)), LINES_PER_SECOND_OF_PRINCIPAL),)
+        self._write_within(bounds, write, event, session, fields)
+
+    def _write_within(
+        self,
+        bounds: tuple[_Bound, ...],
+        write: Callable[..., None],
+        event: str,
+        session: Session,
+        fields: Mapping[str, str],
+    ) -> None:
         self.counts[event] += 1
-        principal = str(session.principal)
-        if not self._has_room(event, principal):
+        if not self._has_room((*bounds, ((event,), LINES_PER_SECOND))):
             self._left_out[event] += 1
             return
         extra: dict[str, object] = {
-            "principal": principal,
+            "principal": str(session.principal),
             "host": session.host,
             "listener": session.listener,
             "client_id": session.client_id,
@@ -87,17 +110,24 @@ class Audit:
             extra["left_out"] = left_out
         write(event, extra=extra)
 
-    def _has_room(self, event: str, principal: str) -> bool:
+    def _has_room(self, bounds: tuple[_Bound, ...]) -> bool:
+        """Take a line of all rates, or of none: what one of them refuses does not use the others up."""
         now = self._clock()
-        own = self._principals.get((event, principal))
-        if own is None:
-            if len(self._principals) >= PRINCIPALS_MAX:
-                self._principals.clear()
-            own = self._principals[event, principal] = _Rate(LINES_PER_SECOND_OF_PRINCIPAL, now)
-        total = self._rates.get(event)
-        if total is None:
-            total = self._rates[event] = _Rate(LINES_PER_SECOND, now)
-        return own.take(now) and total.take(now)
+        rates = [self._rate(key, per_second, now) for key, per_second in bounds]
+        if not all(rate.has_room(now) for rate in rates):
+            return False
+        for rate in rates:
+            rate.take()
+        return True
+
+    def _rate(self, key: _RateKey, per_second: float, now: float) -> _Rate:
+        rate = self._rates.get(key)
+        if rate is None:
+            if len(self._rates) >= RATES_MAX:
+                self._rates.popitem(last=False)
+            rate = self._rates[key] = _Rate(per_second, now)
+        self._rates.move_to_end(key)
+        return rate
 
 
 class _Rate:
@@ -110,11 +140,11 @@ class _Rate:
         self._tokens = per_second * BURST_SECONDS
         self._at = now
 
-    def take(self, now: float) -> bool:
+    def has_room(self, now: float) -> bool:
         most = self._per_second * BURST_SECONDS
         self._tokens = min(most, self._tokens + (now - self._at) * self._per_second)
         self._at = now
-        if self._tokens < 1:
-            return False
+        return self._tokens >= 1
+
+    def take(self) -> None:
         self._tokens -= 1
-        return True

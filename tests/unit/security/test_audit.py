@@ -111,5 +111,33 @@ def test_many_clients_are_bounded_together(stream: io.StringIO) -> None:
     assert len(lines(stream)) == 500
 
 
+def test_failed_logins_from_one_address_hide_no_others(stream: io.StringIO) -> None:
+    """Before the login all are User:ANONYMOUS. Names that are made up use up the share of their address alone."""
+    audit = Audit(Clock())
+    mallory, alice = Session("SASL_SSL", "10.0.0.66", 1), Session("SASL_SSL", "10.0.0.7", 1)
+    for _ in range(5_000):
+        audit.login_failed(mallory, "PLAIN", "admin", "wrong credentials")
+    audit.login_failed(mallory, "PLAIN", "carol", "wrong credentials")
+    for number in range(5_000):
+        audit.login_failed(mallory, "PLAIN", f"made up {number}", "wrong credentials")
+    audit.login_failed(alice, "PLAIN", "admin", "wrong credentials")
+    audit.login_failed(alice, "PLAIN", "alice", "wrong credentials")
+    written = [(line["host"], line["user"]) for line in lines(stream)]
+    assert written[:51] == [("10.0.0.66", "admin")] * 50 + [("10.0.0.66", "carol")]
+    assert written[-2:] == [("10.0.0.7", "admin"), ("10.0.0.7", "alice")]
+    assert len(written) == 125 + 2
+    assert audit.counts["login failed"] == 10_003
+
+
+def test_failed_logins_from_a_network_of_ipv6_are_those_of_one_address(stream: io.StringIO) -> None:
+    audit = Audit(Clock())
+    for number in range(5_000):
+        audit.login_failed(Session("SASL_SSL", f"2001:db8::{number:x}", 1), "PLAIN", f"user {number}", "wrong")
+    audit.login_failed(Session("SASL_SSL", "2001:db8:0:1::1", 1), "PLAIN", "alice", "wrong")
+    written = lines(stream)
+    assert len(written) == 125 + 1
+    assert (written[-1]["user"], written[-1]["left_out"]) == ("alice", 5_000 - 125)
+
+
 def test_the_audit_log_has_a_level_of_its_own() -> None:
     assert logger_name("audit") == logger_name("penstock.audit") == "penstock.audit"

@@ -166,12 +166,16 @@ class FailedLogins:
             of_address.hold_off(now, _steady_pause(of_address.count))
 
 
+def source_of(address: str) -> str:
+    """What stands for an address: a host has 2^64 addresses of IPv6, so it is their network."""
+    if ":" not in address:
+        return address
+    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False).network_address)
+
+
 def _key(address: str, user: str) -> tuple[str, str]:
-    """The key of an attempt. A host has 2^64 addresses of IPv6, so its network stands for them; names are bounded."""
-    if ":" in address:
-        network = ipaddress.ip_network((address.partition("%")[0], 64), strict=False)
-        address = str(network.network_address)
-    return address, user[:USER_NAME_BYTES_MAX]
+    """The key of an attempt; names are bounded."""
+    return source_of(address), user[:USER_NAME_BYTES_MAX]
 
 
 def _growing_pause(failures: int) -> float:
