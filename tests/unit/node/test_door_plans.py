@@ -138,6 +138,7 @@ def test_contradictions_are_named(sections: dict[str, dict[str, Any]], told: str
 # ------------------------------------------------------------------------------------------------------- safe default
 
 OPEN = "every client that reaches it gets in"
+NO_LOGIN = "takes clients without a login, and"
 ACL = {"enabled": True}
 
 
@@ -175,6 +176,38 @@ ACL = {"enabled": True}
                 "acl": ACL,
             },
             ["HTTP at 0.0.0.0:2 takes passwords and tokens in plain text"],
+        ),
+        (
+            {"listeners": {"addresses": "SSL://:1"}, "tls": TLS, "acl": {**ACL, "super_users": "User:admin"}},
+            [],
+        ),
+        (
+            {
+                "listeners": {"addresses": "SSL://:1,SASL_SSL://:2"},
+                "tls": {**TLS, "client_auth": "requested"},
+                "acl": {**ACL, "allow_everyone_if_no_acl_found": True},
+            },
+            [f"SSL at 0.0.0.0:1 {NO_LOGIN} everyone may do everything that no rule is about"],
+        ),
+        (
+            {
+                "listeners": {"addresses": "SSL://:1,HTTP://:2", "protocols": "HTTP:SSL"},
+                "tls": TLS,
+                "acl": {**ACL, "super_users": "User:*;User:ANONYMOUS"},
+            },
+            [
+                f"{door} {NO_LOGIN} {who} is a super user"
+                for door in ("SSL at 0.0.0.0:1", "HTTP at 0.0.0.0:2")
+                for who in ("User:ANONYMOUS", "User:*")
+            ],
+        ),
+        (
+            {
+                "listeners": {"addresses": "SSL://:1,PLAINTEXT://127.0.0.1:2"},
+                "tls": {**TLS, "client_auth": "required", "client_ca_file": "ca.pem"},
+                "acl": {**ACL, "allow_everyone_if_no_acl_found": True, "super_users": "User:ANONYMOUS"},
+            },
+            [],
         ),
         ({"network": {"type": "unix"}, "kafka": {"host": "0.0.0.0"}, "push": {"host": "localhost"}}, []),
     ],

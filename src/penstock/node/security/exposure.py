@@ -10,6 +10,9 @@ from penstock.config.settings import Settings
 from penstock.net.networks import TCP
 from penstock.node.errors import SettingsError
 from penstock.node.security.door_plans import HTTP, DoorPlan, DoorPlans
+from penstock.security.acl.rule import EVERYONE
+from penstock.security.principal import ANONYMOUS
+from penstock.security.tls.options import ClientAuth
 
 PLAIN = "PLAIN"
 WAYS_OUT = (
@@ -35,10 +38,28 @@ def _problems(plan: DoorPlan, settings: Settings) -> Iterator[str]:
         return
     if not settings.acl.enabled:
         yield f"the door {plan} has no rules: every client that gets in may do everything (acl.enabled)"
+    elif _takes_anyone(plan):
+        yield from (f"the door {plan} takes clients without a login, and {right}" for right in _rights_of_all(settings))
     if not protocol.has_tls and plan.security.name == HTTP:
         yield f"the door {plan} takes passwords and tokens in plain text: {protocol.value} without TLS"
     elif not protocol.has_tls and PLAIN in plan.security.mechanisms:
         yield f"the door {plan} takes passwords in plain text: PLAIN without TLS (sasl.enabled_mechanisms)"
+
+
+def _takes_anyone(plan: DoorPlan) -> bool:
+    """Whether a client gets in without a password or a certificate, and is User:ANONYMOUS then."""
+    has_certificates = plan.tls is not None and plan.tls.client_auth is ClientAuth.REQUIRED
+    return not plan.security.protocol.has_sasl and not has_certificates
+
+
+def _rights_of_all(settings: Settings) -> Iterator[str]:
+    """What the settings allow to clients of whom nothing is known. What rules allow them is for whoever makes rules."""
+    acl = settings.acl
+    if acl.allow_everyone_if_no_acl_found:
+        yield "everyone may do everything that no rule is about (acl.allow_everyone_if_no_acl_found)"
+    for name in (str(ANONYMOUS), EVERYONE):
+        if name in acl.super_users:
+            yield f"{name} is a super user (acl.super_users)"
 
 
 def is_local(host: str) -> bool:
