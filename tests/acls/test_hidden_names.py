@@ -24,7 +24,7 @@ from tests.support.acl_client import (
     rule,
 )
 from tests.support.push_client import PushRefused
-from tests.support.raw_client import unique_name
+from tests.support.raw_client import RawClient, unique_name
 from tests.support.transaction_client import V2, TransactionClient
 
 pytestmark = pytest.mark.feature("F-05")
@@ -129,3 +129,18 @@ def test_a_refused_deletion_does_not_tell_names_and_ids(world: AclWorld, acls: A
     acls.created(rule(CLUSTER, "kafka-cluster", principal=HERS, operation=DELETE))
     assert told(by_name, by_id) == [(topic, True, int(ErrorCode.INVALID_REQUEST))]
     assert told(by_id) == [(topic, True, 0)]
+
+
+def test_a_fetch_session_is_unknown_to_other_principals(world: AclWorld, acls: AclClient, topic: str) -> None:
+    acls.created(rule(name=topic, principal=HERS, operation=READ), rule(name=topic, principal="User:bob"))
+    hers, his = world.client(WHO), world.client("bob")
+    session = hers.call("fetch", 12, **hers.fetch_values(topic, 0, session_epoch=0)).session_id
+    assert session
+
+    def resumed(client: RawClient, epoch: int) -> int:
+        values = client.fetch_values(topic, 0, session_id=session, session_epoch=epoch, max_wait=0)
+        return int(client.call("fetch", 12, **{**values, "topics": []}).error_code)
+
+    assert resumed(his, 1) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert resumed(his, -1) == 0, "the end of a session that he has not"
+    assert resumed(hers, 1) == 0

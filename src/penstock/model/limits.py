@@ -78,6 +78,8 @@ FETCH_SESSIONS_MAX: Final = 1_000
 # Partitions of all fetch sessions together, about 400 bytes each: a thousand sessions of five hundred. A client may
 # name as many as it likes, and they need not exist; one that finds no room works without a session.
 FETCH_SESSION_PARTITIONS_MAX: Final = 500_000
+# A principal keeps this part of the sessions and of their partitions, a quarter, when others want places.
+FETCH_SESSION_PARTS: Final = 4
 # Kafka's min.incremental.fetch.session.eviction.ms: a session in use is not taken away for a newer one.
 FETCH_SESSION_UNUSED_MS: Final = 120_000
 # Partitions of all fetches that wait for data, about 600 bytes each: ten thousand consumers of a hundred.

@@ -5,19 +5,28 @@ many of them, and so many partitions in all, which need not exist. When it is fu
 two minutes make room, and their clients start others after FETCH_SESSION_ID_NOT_FOUND; if all are in use, a new client
 gets no session, as in Kafka: taking turns would cost every client its session at every request. A session that grows
 when there is no room is dropped, too.
+
+A session belongs to the principal that began it; to others it does not exist. One principal may fill the cache as long
+as nobody else wants a place. Then it gives up sessions, in use or not, until it has a quarter.
 """
 
 from __future__ import annotations
 
-import random
+import secrets
 from collections import OrderedDict
 from typing import Final
 
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import FETCH_SESSION_PARTITIONS_MAX, FETCH_SESSION_UNUSED_MS, FETCH_SESSIONS_MAX
+from penstock.model.limits import (
+    FETCH_SESSION_PARTITIONS_MAX,
+    FETCH_SESSION_PARTS,
+    FETCH_SESSION_UNUSED_MS,
+    FETCH_SESSIONS_MAX,
+)
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
 from penstock.protocol.kafka.topic_key import TopicKey
+from penstock.security.principal import Principal
 
 FINAL_EPOCH = -1
 INITIAL_EPOCH = 0
@@ -67,10 +76,11 @@ class SessionPartition:
 class FetchSession:
     """One client's standing request."""
 
-    __slots__ = ("by_id", "epoch", "id", "names", "partitions", "rules_version", "used_ms", "weight")
+    __slots__ = ("by_id", "epoch", "id", "names", "owner", "partitions", "rules_version", "used_ms", "weight")
 
-    def __init__(self, session_id: int, by_id: bool, now_ms: int) -> None:
+    def __init__(self, session_id: int, owner: Principal, by_id: bool, now_ms: int) -> None:
         self.id = session_id
+        self.owner = owner
         self.used_ms = now_ms
         self.by_id = by_id  # whether topics are named by id, which may not change within a session
         self.epoch = 1  # of the next request
@@ -139,6 +149,16 @@ def _weight(topic: TopicKey) -> int:
     return 1 + len(topic) // COMMON_NAME_LENGTH if isinstance(topic, str) else 1
 
 
+class _Share:
+    """The sessions of one principal."""
+
+    __slots__ = ("sessions", "weight")
+
+    def __init__(self) -> None:
+        self.sessions: dict[int, FetchSession] = {}
+        self.weight = 0
+
+
 class FetchSessions:
     """The cache of sessions."""
 
@@ -148,58 +168,94 @@ class FetchSessions:
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
         self._sessions_max = sessions_max
         self._partitions_max = partitions_max
+        self._shares: dict[Principal, _Share] = {}
+        self._large: set[Principal] = set()
+        """Principals with more than their part of the sessions or of the partitions."""
         self.weight = 0
         """That of all sessions together."""
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession | None:
+    def open(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession | None:
         """The session of a request, made, found or ended as its id and epoch say; None for a request without one."""
-        if request.session_epoch == FINAL_EPOCH:
-            self._drop(request.session_id)
-            return None
-        if request.session_epoch == INITIAL_EPOCH:
-            self._drop(request.session_id)
-            has_room = self._has_room(len(request.partitions), now_ms)
-            return self._make(request, by_id, now_ms) if has_room else None
-        session = self._resume(request, by_id, now_ms)
+        if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
+            known = self._sessions.get(request.session_id)
+            if known is not None and known.owner == owner:
+                self._drop(known)
+            if request.session_epoch == FINAL_EPOCH:
+                return None
+            has_room = self._has_room(owner, now_ms, sessions=1, partitions=len(request.partitions))
+            return self._make(request, owner, by_id, now_ms) if has_room else None
+        session = self._resume(request, owner, by_id, now_ms)
         session.used_ms = now_ms
         if not session.partitions:  # the client forgot all of them
-            self._drop(session.id)
+            self._drop(session)
             return None
         return session
 
     def forget(self, session: FetchSession) -> None:
         """Drop a session without notice to its client."""
-        self._drop(session.id)
+        self._drop(session)
 
-    def _drop(self, session_id: int) -> None:
-        session = self._sessions.pop(session_id, None)
-        if session is not None:
-            self.weight -= session.weight
+    def _drop(self, session: FetchSession) -> None:
+        if self._sessions.get(session.id) is not session:
+            return  # dropped before, while its last fetch waited
+        del self._sessions[session.id]
+        del self._shares[session.owner].sessions[session.id]
+        self._grow(session.owner, -session.weight)
 
-    def _has_room(self, partitions: int, now_ms: int) -> bool:
-        """Whether there is room for one more session with so many partitions, if need be in place of unused ones."""
-        while len(self._sessions) >= self._sessions_max or self.weight + partitions > self._partitions_max:
+    def _grow(self, owner: Principal, weight: int) -> None:
+        """Note that the sessions of a principal are more, or fewer, or weigh so much more."""
+        self.weight += weight
+        share = self._shares[owner]
+        share.weight += weight
+        if not share.sessions:
+            del self._shares[owner]
+        if self._is_large(share, sessions=0, partitions=0):
+            self._large.add(owner)
+        else:
+            self._large.discard(owner)
+
+    def _is_large(self, share: _Share, *, sessions: int, partitions: int) -> bool:
+        """Whether a principal has more than its part, with so many more sessions and partitions."""
+        return (
+            len(share.sessions) + sessions > max(1, self._sessions_max // FETCH_SESSION_PARTS)
+            or share.weight + partitions > self._partitions_max // FETCH_SESSION_PARTS
+        )
+
+    def _has_room(self, owner: Principal, now_ms: int, *, sessions: int, partitions: int) -> bool:
+        """Whether there is room for so many more, if need be in place of sessions that are unused or too many."""
+        while len(self._sessions) + sessions > self._sessions_max or self.weight + partitions > self._partitions_max:
             oldest = next(iter(self._sessions.values()), None)
-            if oldest is None or now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
+            if oldest is None:
                 return False
-            self._drop(oldest.id)
+            if now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
+                oldest = self._surplus(owner, sessions, partitions)
+                if oldest is None:
+                    return False
+            self._drop(oldest)
         return True
 
-    def _make(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession:
+    def _surplus(self, owner: Principal, sessions: int, partitions: int) -> FetchSession | None:
+        """The first session of a principal with more than its part; None for who would have more itself."""
+        if self._is_large(self._shares.get(owner, _Share()), sessions=sessions, partitions=partitions):
+            return None
+        return next((each for large in self._large for each in self._shares[large].sessions.values()), None)
+
+    def _make(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession:
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
-            session_id = random.randint(1, 0x7FFFFFFF)
-        session = FetchSession(session_id, by_id, now_ms)
-        self.weight += session.update(request)
+            session_id = secrets.randbelow(0x7FFFFFFF) + 1
+        session = FetchSession(session_id, owner, by_id, now_ms)
         self._sessions[session_id] = session
+        self._shares.setdefault(owner, _Share()).sessions[session_id] = session
+        self._grow(owner, session.update(request))
         return session
 
-    def _resume(self, request: FetchRequest, by_id: bool, now_ms: int) -> FetchSession:
+    def _resume(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession:
         session = self._sessions.get(request.session_id)
-        if session is None:
+        if session is None or session.owner != owner:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
@@ -209,18 +265,9 @@ class FetchSessions:
         session.next_epoch()
         self._sessions.move_to_end(session.id)
         if growth:
-            self.weight += growth
-            if self.weight > self._partitions_max and not self._has_grown(session, now_ms):
+            self._grow(owner, growth)
+            session.used_ms = now_ms  # so that it does not make room for itself
+            if growth > 0 and not self._has_room(owner, now_ms, sessions=0, partitions=0):
+                self._drop(session)  # its client begins again without one
                 raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return session
-
-    def _has_grown(self, session: FetchSession, now_ms: int) -> bool:
-        """Make room for a session that has grown; if there is none, drop it: its client begins again without one."""
-        session.used_ms = now_ms
-        while self.weight > self._partitions_max:
-            oldest = next(iter(self._sessions.values()))
-            if now_ms - oldest.used_ms < FETCH_SESSION_UNUSED_MS:
-                self._drop(session.id)
-                return False
-            self._drop(oldest.id)
-        return True

@@ -52,7 +52,8 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     if meter is not None:
         body = meter.bounded(body)
     try:
-        session = broker.fetch_sessions.open(body, version >= TOPIC_IDS, broker.clock.monotonic_ms())
+        owner, by_id = request.session.principal, version >= TOPIC_IDS
+        session = broker.fetch_sessions.open(body, owner, by_id, broker.clock.monotonic_ms())
     except KafkaError as error:
         instead = meter.instead([], 0) if meter is not None else None
         return Reply.now(instead or encode_response([], version, error_code=error.code))
