@@ -48,6 +48,15 @@ def logs_in(broker: SaslProcess, user: str, password: str, mechanism: str = SCRA
         return bool(client.scram(user, password, mechanism).error_code == ErrorCode.none)
 
 
+def shown(broker: SaslProcess, user: str) -> tuple[int, str]:
+    """What SCRAM shows to everybody who names a user: the length of the salt, and the iterations."""
+    with SaslClient(broker.host, broker.port) as client:
+        assert client.handshake(SCRAM_512) == ErrorCode.none
+        first = client.authenticate(f"n,,n={user},r=nonce".encode()).auth_bytes.decode()
+    _, salt, iterations = first.split(",")
+    return len(salt), iterations
+
+
 def listed(command: CommandLine, *args: object) -> dict[str, dict[str, int]]:
     return {row["user"]: row["mechanisms"] for row in command(*USER, "list", "-o", "json", *args).json}
 
@@ -72,6 +81,8 @@ def test_users_are_made_changed_and_removed(admin: CommandLine, secured: SaslPro
     assert listed(admin)[name] == {SCRAM_512: 8192}
     admin(*USER, "password", name, "--iterations", 4096, stdin="third secret")
     assert listed(admin)[name] == {SCRAM_512: 4096}, "a password is changed for the mechanisms that there are"
+    forms = {shown(secured, each) for each in (name, "alice", "nobody")}
+    assert len(forms) == 1, "made over the wire, made in the data, and no user at all"
     admin(*USER, "remove", name)
     assert name not in listed(admin)
     assert not logs_in(secured, name, "third secret", SCRAM_512)

@@ -17,6 +17,7 @@ from tests.support.penstock_process import PenstockProcess
 from tests.support.sasl_kafka import SaslKafka
 
 USERS = {"alice": "alice-secret", "bob": "bob,=secret é"}
+ITERATIONS = 4096
 
 
 def make_sasl_broker(directory: Path, *, reauthentication_ms_max: int = 0) -> BrokerProcess:
@@ -32,12 +33,13 @@ class SaslProcess(PenstockProcess):
     def __init__(self, directory: Path, users: Mapping[str, str] = USERS, **sasl: Any) -> None:
         super().__init__(directory)
         self._users = users
-        self._sasl = {"enabled_mechanisms": ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"], **sasl}
+        mechanisms = ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"]
+        self._sasl = {"enabled_mechanisms": mechanisms, "scram_iterations": ITERATIONS, **sasl}
 
     def prepare(self) -> None:
         with offline_metadata(self.data_directory) as store:
             for name, password in self._users.items():
-                add_user(store, name, password, ScramMechanism, 4096)
+                add_user(store, name, password, ScramMechanism, ITERATIONS)
         settings = {
             "listeners": {"addresses": f"CLIENTS://{self.host}:{self.port}", "protocols": "CLIENTS:SASL_PLAINTEXT"},
             "groups": {"initial_rebalance_delay_ms": 0},

@@ -9,7 +9,7 @@ import pytest
 from scramp import ScramMechanism as Reference
 
 from penstock.model.limits import SCRAM_ITERATIONS_MIN
-from penstock.security.users.credential import ScramMechanism, make_credential
+from penstock.security.users.credential import SALT_BYTES, ScramCredential, ScramMechanism, make_credential
 from penstock.security.users.table import UserTable
 
 SHA_256, SHA_512 = ScramMechanism
@@ -56,26 +56,25 @@ def test_a_decoy_stays_the_same_and_is_the_names_own(table: UserTable, mechanism
     assert decoy == table.credential("mallory", mechanism) == UserTable(b"secret" * 6).credential("mallory", mechanism)
     assert decoy.salt != table.credential("mallori", mechanism).salt
     assert decoy.salt != UserTable(b"other!" * 6).credential("mallory", mechanism).salt
-    assert (decoy.iterations, len(decoy.salt)) == (SCRAM_ITERATIONS_MIN, 16)
+    assert (decoy.iterations, len(decoy.salt)) == (SCRAM_ITERATIONS_MIN, SALT_BYTES)
     assert len(decoy.stored_key) == len(decoy.server_key) == mechanism.digest_bytes
 
 
-def test_a_decoy_has_the_usual_iterations_while_there_are_no_users() -> None:
-    table = UserTable(bytes(32), 8192)
-    assert table.credential("mallory", SHA_256).iterations == 8192
-    table.put("a", SHA_256, make_credential(SHA_256, "x", 4096))
-    assert table.credential("mallory", SHA_256).iterations == 4096
+@pytest.mark.parametrize("mechanism", ScramMechanism)
+def test_a_decoy_has_the_form_of_users_that_are_made_with_the_settings(mechanism: ScramMechanism) -> None:
+    made, decoy = make_credential(mechanism, "x", 8192), UserTable(bytes(32), 8192).credential("mallory", mechanism)
+    assert (made.iterations, len(made.salt)) == (decoy.iterations, len(decoy.salt))
 
 
-def test_a_decoy_has_the_form_of_most_users(table: UserTable) -> None:
-    for name in ("a", "b"):
-        table.put(name, SHA_256, make_credential(SHA_256, "x", 8192))
-    table.put("c", SHA_256, make_credential(SHA_256, "x", 4096))
-    assert table.credential("mallory", SHA_256).iterations == 8192
-    assert table.credential("mallory", SHA_512).iterations == SCRAM_ITERATIONS_MIN
-    for name in ("a", "b"):
-        table.remove(name, SHA_256)
-    assert table.credential("mallory", SHA_256).iterations == 4096
+@pytest.mark.parametrize("mechanism", ScramMechanism)
+def test_a_decoy_does_not_change_with_the_users(table: UserTable, mechanism: ScramMechanism) -> None:
+    """Otherwise a name whose answer stays the same while most users change would be known to be a user's."""
+    decoy = table.credential("mallory", mechanism)
+    for name, iterations, salt_bytes in (("a", 8192, 64), ("b", 8192, 24), ("c", 16384, 24)):
+        table.put(name, mechanism, ScramCredential(iterations, bytes(salt_bytes), b"", b""))
+        assert table.credential("mallory", mechanism) == decoy
+    table.remove("a", mechanism)
+    assert table.credential("mallory", mechanism) == decoy
 
 
 def test_a_user_without_the_mechanism_is_like_nobody(table: UserTable) -> None:
@@ -93,3 +92,10 @@ def test_a_password_is_checked_with_the_work_that_most_users_take(table: UserTab
     assert (mechanism, decoy.iterations) == (SHA_256, 8192)
     table.put("a", SHA_512, make_credential(SHA_512, "x", 4096))
     assert table.credential_of_password("a")[0] is SHA_512
+    mechanism, decoy = table.credential_of_password("mallory")
+    assert (mechanism, decoy.iterations) == (SHA_512, 4096), "two users of three, whatever else they have"
+    for name in "abc":
+        for each in ScramMechanism:
+            table.remove(name, each)
+    mechanism, decoy = table.credential_of_password("mallory")
+    assert (mechanism, decoy.iterations) == (SHA_512, SCRAM_ITERATIONS_MIN)

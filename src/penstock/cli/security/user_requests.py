@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, explain
 from penstock.cli.terminal.errors import CommandError, ExitCode
-from penstock.security.users.credential import ScramMechanism
+from penstock.security.users.credential import SALT_BYTES, ScramMechanism
 
 if TYPE_CHECKING:
     from penstock.cli.kafka.client import KafkaClients
@@ -40,7 +41,8 @@ class UserRequests:
 
         for mechanism, iterations in credentials.items():
             info = ScramCredentialInfo(Mechanism(int(mechanism)), iterations)
-            self._alter(user, UserScramCredentialUpsertion(user, info, password.encode()))
+            salt = secrets.token_bytes(SALT_BYTES)  # of the length that the broker gives its users
+            self._alter(user, UserScramCredentialUpsertion(user, info, password.encode(), salt))
 
     def remove(self, user: str, mechanisms: list[ScramMechanism]) -> None:
         from confluent_kafka.admin import ScramMechanism as Mechanism

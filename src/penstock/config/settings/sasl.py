@@ -33,7 +33,7 @@ class SaslSettings(Section):
     Kafka's connections.max.reauth.ms."""
     scram_iterations: Annotated[int, Field(ge=limits.SCRAM_ITERATIONS_MIN, le=limits.SCRAM_ITERATIONS_MAX)] = 8_192
     """Iterations of the credentials of users that are made with these settings, and of the answers to names that are no
-    user's, while there are no users to resemble. More make guessing slower, and logins, too."""
+    user's. More make guessing slower, and logins, too."""
 
     @field_validator("enabled_mechanisms")
     @classmethod

@@ -16,7 +16,8 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
-SALT_BYTES: Final = 16
+SALT_BYTES: Final = 64
+"""The length that librdkafka chooses, whose users so look like those that are made here and like names of nobody."""
 
 
 class ScramMechanism(enum.IntEnum):
