@@ -1,7 +1,8 @@
 """A bound on the requests of an application that are under way at a time.
 
 A request counts until the client has taken its answer but for a few kilobytes: answers that are not read are memory,
-too. Those above the bound are answered with 503 and told to come back.
+too. Those above the bound are answered with 503 and told to come back, as are those of a principal that leaves too few
+to others: a user without rights cannot keep an administrator out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from penstock.net.http.problem import Header, send_problem
+from penstock.net.http.session_gate import sharer_in
+from penstock.net.http.shares import Shares
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,20 +25,19 @@ class Bounded:
 
     def __init__(self, app: ASGIApp, requests_max: int, name: str) -> None:
         self.app = app
-        self._requests_max = requests_max
+        self._shares = Shares(requests_max)
         self._name = name
-        self.under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.under_way >= self._requests_max:
-            detail = f"{self.under_way} {self._name} are under way, which is the most; try again in a moment"
+        who = sharer_in(scope)
+        if not self._shares.take(who):
+            detail = f"too many {self._name} are under way, {self._shares.taken} in all; try again in a moment"
             await send_problem(send, HTTPStatus.SERVICE_UNAVAILABLE, detail, scope["path"], [RETRY_AFTER])
             return
-        self.under_way += 1
         try:
             await self.app(scope, receive, until_sent(send))
         finally:
-            self.under_way -= 1
+            self._shares.give_back(who)
 
 
 def until_sent(send: Send) -> Send:

@@ -17,6 +17,7 @@ from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body, send_problem
 from penstock.security.access import Access
 from penstock.security.authenticator import NO_CREDENTIALS, AuthenticationFailed, Credentials
+from penstock.security.principal import ANONYMOUS, Principal
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 
@@ -102,6 +103,14 @@ def session_of(request: Request) -> Session:
 
 def session_in(scope: MutableMapping[str, Any]) -> Session:
     return cast(Session, scope[_SESSION])
+
+
+def sharer_in(scope: MutableMapping[str, Any]) -> Principal | None:
+    """The principal, which shares what the port has with others; None where everybody is the same."""
+    session = scope.get(_SESSION)
+    if session is None or (_STRANGER not in scope and session.principal == ANONYMOUS):
+        return None
+    return cast(Principal, session.principal)
 
 
 def is_stranger(request: Request) -> bool:
