@@ -22,6 +22,9 @@ from tests.support.waiting import wait_until
 
 USERS = {"admin": "admin-secret", "alice": "alice:secret é", "bob": "bob-secret"}
 
+PULLS_MAX = 8
+"""Of the pipe, at a broker of these tests."""
+
 
 def basic(user: str, password: str) -> str:
     return basic_bytes(f"{user}:{password}".encode())
@@ -66,12 +69,12 @@ class WebClient:
     def ask(
         self, path: str, login: str | None = None, *, method: str = "GET", body: object = None, **headers: str
     ) -> WebAnswer:
-        """Send a request; an underscore in a header's name means a dash."""
+        """Send a request, whose body is bytes or becomes JSON; an underscore in a header's name means a dash."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if login is not None:
             sent["Authorization"] = login
-        content = None if body is None else json.dumps(body).encode()
-        if content is not None:
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if content is not body:
             sent["Content-Type"] = "application/json"
         self._connection.request(method, path, content, sent)
         answer = self._connection.getresponse()
@@ -130,6 +133,7 @@ class WebProcess(PenstockProcess):
             "acl": {"enabled": True, "policy_file": str(policy), "super_users": "User:ANONYMOUS"},
             "http": {"idle_timeout_ms": 600_000, **self._http},  # connections stay, however slow the machine is
             "logging": {"format": "json"},
+            "pipe": {"pulls_max": PULLS_MAX},
             **self._settings,
         }
         if self._protocol.endswith("SSL"):

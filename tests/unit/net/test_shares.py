@@ -6,7 +6,6 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +18,6 @@ from penstock.security.session import Session
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
-
-pytestmark = pytest.mark.feature("F-06")
 
 
 def taken(shares: Shares, who: str | None) -> int:

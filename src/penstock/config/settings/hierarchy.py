@@ -76,7 +76,8 @@ class PipeSettings(HttpClientSettings):
     timeout_ms: Annotated[int, Field(ge=100, le=600_000)] = 5_000
     """A parent that has not answered this long after wait_ms has failed."""
     pulls_max: Count = 1_000
-    """Requests of children under way at a time, each until its answer has been read; more are refused."""
+    """Requests of children under way at a time, each until its answer has been read; more are refused. Where
+    children log in, no principal has more of them than it leaves to others."""
     degraded_failures: Count = 1
     """Failures in a row after which the pipe is DEGRADED."""
     degraded_lag_ms: Millis = 10_000

@@ -19,8 +19,10 @@ from penstock.config.settings import PipeSettings, Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE
 from penstock.net.flow_control import FlowControl
+from penstock.net.http.shares import Shares
 from penstock.runtime.turns import Turns
 from penstock.security.access import Access
+from penstock.security.principal import Principal
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 from penstock.topology.pipe.reading import PullReader
@@ -58,8 +60,7 @@ class PipeServer:
         self._waiting: set[Callable[[], None]] = set()
         self._stopping = False
         self.topics_version = epoch * _CHANGES_PER_START
-        self.pull_count = 0
-        """Pulls under way, each until its answer has been sent."""
+        self._places = Shares(settings.pipe.pulls_max)
         self.sent_bytes = 0
         topics.subscribe(self._topics_changed)
         access.authorizer.subscribe(self._list_changed)  # children may read others now
@@ -69,6 +70,11 @@ class PipeServer:
         self._stopping = True
         self._topics.unsubscribe(self._topics_changed)
         self._wake_all()
+
+    @property
+    def pull_count(self) -> int:
+        """Pulls under way, each until its answer has been sent."""
+        return self._places.taken
 
     @property
     def is_stopping(self) -> bool:
@@ -115,16 +121,26 @@ class PipeServer:
     # --- records -----------------------------------------------------------------------------------------------------
 
     @contextmanager
+    def place(self, who: Principal | None) -> Iterator[None]:
+        """The place of one pull, from the body of its request until its answer has been sent.
+
+        TooManyPulls if too many are under way, or so many of this principal that too few are left for others; None
+        where everybody is the same.
+        """
+        if not self._places.take(who):
+            raise TooManyPulls(f"too many pulls are under way, {self.pull_count} in all (pipe.pulls_max)")
+        try:
+            yield
+        finally:
+            self._places.give_back(who)
+
+    @contextmanager
     def pull(self, session: Session, request: PullRequest) -> Iterator[Pull]:
-        """One pull, until its answer has been sent. TooManyPulls if too many are under way."""
-        if self.pull_count >= self._settings.pulls_max:
-            raise TooManyPulls(f"{self.pull_count} pulls are under way, the limit (pipe.pulls_max)")
-        self.pull_count += 1
+        """One pull in its place, until its answer has been sent."""
         pull = Pull(self, session, request, self._partitions, self._access, self._settings)
         try:
             yield pull
         finally:
-            self.pull_count -= 1
             pull.release()
 
     def park(self, wake: Callable[[], None]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.model.errors import KafkaError
 from penstock.net.http.bounded import RETRY_AFTER, until_sent
 from penstock.net.http.problem import send_problem
-from penstock.net.http.session_gate import session_in, session_of
+from penstock.net.http.session_gate import session_in, session_of, sharer_in
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.topology.pipe.pipe import Pipe
@@ -80,6 +80,13 @@ class Records:
             await _refuse(send, HTTPStatus.SERVICE_UNAVAILABLE, "the node is stopping")
             return
         try:
+            with self._server.place(sharer_in(scope)):
+                await self._answer(scope, receive, send)
+        except TooManyPulls as error:
+            await send_problem(send, HTTPStatus.SERVICE_UNAVAILABLE, str(error), scope["path"], [RETRY_AFTER])
+
+    async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
+        try:
             body = await _body(receive)
             if body is None:
                 return
@@ -87,14 +94,11 @@ class Records:
         except WireError as error:
             await _refuse(send, HTTPStatus.BAD_REQUEST, str(error))
             return
-        try:
-            with self._server.pull(session_in(scope), request) as pull:
-                answer = await _unless_left(pull, receive)
-                if answer is not None:
-                    pieces = [bytes(each) for each in encode_answer(answer)]
-                    await _send(until_sent(send), HTTPStatus.OK, "application/octet-stream", pieces)
-        except TooManyPulls as error:
-            await send_problem(send, HTTPStatus.SERVICE_UNAVAILABLE, str(error), scope["path"], [RETRY_AFTER])
+        with self._server.pull(session_in(scope), request) as pull:
+            answer = await _unless_left(pull, receive)
+            if answer is not None:
+                pieces = [bytes(each) for each in encode_answer(answer)]
+                await _send(until_sent(send), HTTPStatus.OK, "application/octet-stream", pieces)
 
 
 async def _unless_left(pull: Pull, receive: Receive) -> PullAnswer | None:
