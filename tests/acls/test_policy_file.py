@@ -49,6 +49,7 @@ class PolicyNode:
         """In the place of the old file, as editors and configuration management do it."""
         fresh = self.path.with_suffix(".new")
         fresh.write_text(json.dumps({"acls": acls, **more}))
+        fresh.chmod(0o644)
         fresh.replace(self.path)
 
     def metric(self, name: str) -> float:
@@ -121,6 +122,28 @@ def test_a_file_that_cannot_be_used_keeps_the_old_rules(node: PolicyNode, client
     node.write([*OPEN, entry("WRITE", topic, permission="DENY")])
     os.kill(node.process.pid, signal.SIGHUP)
     wait_until(lambda: code_of_produce(client, topic) == DENIED, what="the corrected file holds")
+
+
+def test_a_file_that_others_can_write_gives_no_rights(node: PolicyNode, client: RawClient) -> None:
+    topic = client.create_topic()
+    open_to_others = node.path.with_suffix(".new")
+    for count, mode in enumerate((0o666, 0o620), 1):
+        open_to_others.write_text(json.dumps({"super_users": ["User:mallory", ME]}))
+        open_to_others.chmod(mode)
+        open_to_others.replace(node.path)
+        os.kill(node.process.pid, signal.SIGHUP)
+        wait_until(lambda: node.metric("penstock_policy_file_failures_total") >= count, what="the failure is counted")  # noqa: B023
+        assert node.metric("penstock_acl_rules") == len(OPEN)
+        assert code_of_produce(client, topic) == 0
+        assert node.log_count(f"can write it (its mode is {mode:04o}); run: chmod go-w {node.path}") == 1
+    node.process.stop()
+    command = node.process.command()
+    ended = subprocess.run(command, cwd=node.path.parent, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert "penstock: acl.policy_file policy.json: other users of this machine can write it" in ended.stderr
+    node.path.chmod(0o644)
+    node.process.start()
+    assert node.metric("penstock_acl_rules") == 0, "the file that only its user can write is read"
 
 
 def test_a_file_that_is_removed_keeps_the_old_rules(node: PolicyNode, client: RawClient) -> None:
