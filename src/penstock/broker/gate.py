@@ -26,8 +26,9 @@ from penstock.protocol.kafka.apis import APIS, Api
 from penstock.protocol.kafka.headers import body_start, read_request_header
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.security.access import Access
-from penstock.security.authenticator import AuthenticationFailed
+from penstock.security.authenticator import Anonymous, AuthenticationFailed
 from penstock.security.listener import PLAINTEXT, ListenerSecurity, SecurityProtocol
+from penstock.security.principal import ANONYMOUS
 from penstock.security.session import Session
 from penstock.security.tls.certified import certified
 
@@ -56,6 +57,7 @@ class Gate:
         self.answered = metrics.requests.observe
         self._quotas = quotas
         self._access = access
+        self._is_open = listener.protocol is SecurityProtocol.PLAINTEXT and isinstance(access.authenticator, Anonymous)
         self._refused_lines = Repeats(logger, lines_max=STRANGERS_LINES_MAX)
         self.throttle: Throttle | None = None
         """The step that is in the chain while clients have quotas: without any, requests do not pay for it."""
@@ -70,6 +72,8 @@ class Gate:
 
     def connected(self, stream: Stream) -> KafkaChannel | None:
         peer = stream.peer
+        if self._is_open:  # nobody to ask: the session that `Anonymous` would return
+            return KafkaChannel(self, stream, Session(self._listener.name, peer.host, peer.port, ANONYMOUS, None, True))
         session = Session(listener=self._listener.name, host=peer.host, port=peer.port)
         if self._logins is not None:
             return SaslChannel(self, stream, session, Login(self._logins, self._listener))

@@ -78,10 +78,15 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         host, port = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", 0)
-        if not self._admit(host):
-            self._closing = True
-            self._transport.abort()
-            return
+        if self._ticket is not None:
+            self._ticket.hand_over(self._drop_silent)
+        else:
+            admitted = shared.door.admit(host, self._drop_silent)
+            if type(admitted) is not Ticket:
+                self._closing = True
+                self._transport.abort()
+                return
+            self._ticket = admitted
         self._answers = AnswerLine(self._transport, shared, self)
         self._gate = ReadingGate(self._transport, shared, self._splitter, self._queue, self._answers, self._unmuted)
         local = transport.get_extra_info("sockname")
@@ -103,16 +108,6 @@ class Connection(asyncio.BufferedProtocol):
         elif not self._channel.is_authenticated:
             self._has_to_log_in = True
             self._splitter.frame_bytes_max = min(shared.limits.frame_bytes_max, FRAME_BYTES_BEFORE_LOGIN_MAX)
-
-    def _admit(self, host: str) -> bool:
-        if self._ticket is not None:
-            self._ticket.hand_over(self._drop_silent)
-            return True
-        admitted = self._shared.door.admit(host, self._drop_silent)
-        if type(admitted) is Ticket:
-            self._ticket = admitted
-            return True
-        return False
 
     def _drop_silent(self) -> None:
         """Close the connection without a word: it has not sent a complete request, or not logged in."""

@@ -48,16 +48,17 @@ def handle(
     broker: Broker, request: ApiVersions
 ) -> bytes | ApiVersionsResponse | Coroutine[Any, Any, ApiVersionsResponse]:
     channel = request.channel
-    if isinstance(channel, SaslChannel) and channel.login.state is LoginState.UNDER_WAY:
+    sasl = channel if isinstance(channel, SaslChannel) else None
+    if sasl is not None and sasl.login.state is LoginState.UNDER_WAY:
         answer = request.reply.ApiVersionsResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, api_keys=())
-        return channel.refuse(answer, "ApiVersions between the steps of a login")
+        return sasl.refuse(answer, "ApiVersions between the steps of a login")
     if request.version >= 3:
         name, version = request.body.client_software_name, request.body.client_software_version
         if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
             return request.reply.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=())
         channel.renew(request.session.with_software(name, version))
-    if isinstance(channel, SaslChannel):
-        channel.login.versions_told()
+    if sasl is not None:
+        sasl.login.versions_told()
     wanted = (request.version, broker.telemetry.is_advertised)
     body = _encoded.get(wanted)
     if body is None:
