@@ -348,3 +348,31 @@ def test_list_config_resources_before_types_existed(client: RawClient) -> None:
     """Version 0 lists client metrics only, and there are none."""
     answer = client.call("list_config_resources", 0)
     assert (answer.error_code, answer.config_resources) == (ErrorCode.none, ())
+
+
+# ------------------------------------------------------------------------------------------- the broker's own topics
+
+
+@pytest.mark.usefixtures("penstock_only")
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
+def test_internal_topics_take_no_config_that_loses_or_refuses_their_records(client: RawClient, name: str) -> None:
+    """Kafka takes all of them, and drops committed offsets and decisions after `retention.ms`; Penstock does not."""
+    client.metadata(name, create=True)
+    client.wait_for_topic(name, 1)
+    before = describe(client, name)
+    harmful: list[tuple[str, int, str | None]] = [
+        ("cleanup.policy", SET, "delete"),
+        ("cleanup.policy", APPEND, "delete"),
+        ("cleanup.policy", DELETE, None),
+        ("max.message.bytes", SET, "100"),
+        ("message.timestamp.before.max.ms", SET, "0"),
+        ("message.timestamp.after.max.ms", SET, "0"),
+    ]
+    for validate_only in (True, False):
+        for step in harmful:
+            refused = alter_steps(client, name, step, ("retention.ms", SET, "1"), validate_only=validate_only)
+            assert refused == ErrorCode.invalid_config, step
+    assert alter_whole(client, name, {"retention.ms": "1"}) == ErrorCode.invalid_config
+    assert describe(client, name) == before
+    assert alter_steps(client, name, ("max.message.bytes", SET, "2000000")) == ErrorCode.none
+    assert alter_steps(client, name, ("max.message.bytes", DELETE, None)) == ErrorCode.none

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from penstock.cluster.controller.commands import Commands
 from penstock.cluster.controller.config_changes import difference
+from penstock.cluster.controller.internal_configs import check_internal
 from penstock.cluster.controller.partition_backend import PartitionBackend
 from penstock.cluster.mirrors import refuse_mirror
 from penstock.cluster.topics import Topic, TopicTable
@@ -95,6 +96,8 @@ class ConfigsFrontend:
         refuse_mirror(topic, self._topics.parent)
         configs = update(topic.configs)
         check_together(configs, self.layers.effective)
+        if topic.internal:
+            check_internal(name, configs)
         if not validate_only:
             await self.set_topic(topic, configs)
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.cluster.controller.commands import Commands
+from penstock.cluster.controller.internal_configs import INTERNAL_CONFIGS
 from penstock.cluster.controller.new_topic import CheckedTopic, NewTopic, TopicChecks
 from penstock.cluster.controller.partition_backend import PartitionBackend
 from penstock.cluster.mirrors import read_only, refuse_mirror
@@ -21,12 +22,6 @@ from penstock.storage.metadata.topics import TopicRow
 
 Admit = Callable[[int], None]
 """Called with the number of partitions about to be created or deleted; raises KafkaError if the client may not."""
-
-_COMPACTED = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
-_INTERNAL_CONFIGS = {
-    CONSUMER_OFFSETS: {**_COMPACTED, "compression.type": "producer"},
-    TRANSACTION_STATE: {**_COMPACTED, "compression.type": "uncompressed"},
-}
 
 
 class TopicsFrontend:
@@ -131,7 +126,7 @@ class TopicsFrontend:
             CONSUMER_OFFSETS: self._settings.groups.offsets_topic_partitions,
             TRANSACTION_STATE: self._settings.transactions.topic_partitions,
         }
-        configs = _INTERNAL_CONFIGS[name]
+        configs = INTERNAL_CONFIGS[name]
         checked = CheckedTopic(name=name, partition_count=counts[name], replication_factor=1, configs=configs)
         row = new_row(checked, internal=True)
         await self._commands.durably(self._store.topics.create, [(row, checked.configs)])

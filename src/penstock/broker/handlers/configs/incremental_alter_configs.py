@@ -7,6 +7,7 @@ Behaviour:
 Differs from Kafka:
 - Topics take every topic config. Brokers take the defaults of topic configs; everything else is in the settings file:
   INVALID_REQUEST.
+- The broker's own topics take no change by which they would lose or refuse records: INVALID_CONFIG.
 
 Version notes: none.
 """
