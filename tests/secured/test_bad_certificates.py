@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import socket
 import ssl
 import subprocess
@@ -16,12 +18,13 @@ from cryptography.x509.oid import NameOID
 from kio.schema.errors import ErrorCode
 
 from penstock.protocol.push import messages as m
-from tests.secured.node import SecuredNode
+from tests.secured.node import ADMIN, PASSWORD, SecuredNode
 from tests.support.certificates import DAY, Authority, Issued
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import unique_name
 from tests.support.waiting import wait_until
 from tests.support.wire import encode_request, frame
+from tests.web_login.secured import basic
 
 pytestmark = pytest.mark.feature("F-03")
 
@@ -82,6 +85,40 @@ def test_certificates_that_are_refused(
         return
     with node.one_line(told):
         assert shut_out(node, door, node.context(bad[kind]))
+
+
+def test_a_list_that_is_out_of_date_is_told(node: SecuredNode) -> None:
+    """It shuts out all clients with certificates, who are in the right: the operator has to learn of it."""
+    right = node.context(node.authority.issue("dora"))
+
+    def told() -> tuple[str, dict[str, float]]:
+        with contextlib.closing(node.web()) as client:
+            health = json.loads(client.ask("/health/ready", basic(ADMIN, PASSWORD)).body)
+            page = client.ask("/metrics", basic(ADMIN, PASSWORD)).body.decode()
+        assert health["status"] == "ready"
+        found = re.findall(r'^penstock_revocation_list_days_left\{listener="(\w+)"\} (\S+)$', page, re.MULTILINE)
+        return health["warnings"].get("revocations", ""), {name: float(days) for name, days in found}
+
+    assert told()[0] == ""
+    node.authority.revocations(-DAY / 2)
+    try:
+        wait_until(lambda: "out of date" in told()[0], what="the health report has a warning")
+        warning, days = told()
+        assert set(days) == set(DOORS)
+        for door in DOORS:
+            assert f"the listener {door} is out of date: clients with certificates are refused" in warning
+            assert -1 < days[door] < 0
+        assert shut_out(node, "MUTUAL", right)
+        lines = [line["message"] for line in node.lines()]
+        assert len([line for line in lines if "of the listener MUTUAL is out of date" in line]) == 1
+        node.authority.revocations(DAY / 2)
+        wait_until(lambda: "ends within a day" in told()[0], what="the warning says that the list ends soon")
+        assert "out of date" not in told()[0]
+    finally:
+        node.authority.revocations()
+    wait_until(lambda: not told()[0], what="the new list is read")
+    assert all(1 < value < 3 for value in told()[1].values())
+    assert not shut_out(node, "MUTUAL", right)
 
 
 @pytest.mark.parametrize("door", DOORS)

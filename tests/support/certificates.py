@@ -62,19 +62,20 @@ class Authority:
         self._revoked.append(issued.certificate.serial_number)
         return self.revocations()
 
-    def revocations(self) -> Path:
+    def revocations(self, lasts: datetime.timedelta = 2 * DAY) -> Path:
+        """Write the list; one that `lasts` a negative time, of less than a day, is out of date."""
         now = datetime.datetime.now(datetime.UTC)
         key = serialization.load_pem_private_key(self._authority.pair.key, None)
         assert isinstance(key, ec.EllipticCurvePrivateKey)
         issuer = self.issued.certificate.subject
         builder = x509.CertificateRevocationListBuilder().issuer_name(issuer).last_update(now - DAY)
-        builder = builder.next_update(now + DAY)
+        builder = builder.next_update(now + lasts)
         for number in self._revoked:
             entry = x509.RevokedCertificateBuilder().serial_number(number).revocation_date(now - DAY).build()
             builder = builder.add_revoked_certificate(entry)
-        path = self.directory / "revoked.pem"
-        path.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-        return path
+        path, new = self.directory / "revoked.pem", self.directory / "revoked.new"
+        new.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+        return new.replace(path)
 
     def client_context(self, issued: Issued | None = None) -> ssl.SSLContext:
         """The context of a client that trusts this authority, and verifies names."""

@@ -21,6 +21,7 @@ NODE_PROBES = [
 # Families of parts that a node may have or not; their counters are written without _total.
 PART_PROBES = [
     ROOT / "src" / "penstock" / "node" / "admission.py",
+    ROOT / "src" / "penstock" / "node" / "security" / "certificates.py",
     ROOT / "src" / "penstock" / "node" / "topology.py",
     ROOT / "src" / "penstock" / "topology" / "registry" / "probe.py",
     ROOT / "src" / "penstock" / "topology" / "pipe" / "status.py",

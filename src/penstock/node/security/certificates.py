@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 SECONDS_A_DAY: Final = 86_400
 DAYS_OF_WARNING: Final = 14
+DAYS_OF_WARNING_OF_LISTS: Final = 1.0
+"""Lists are renewed by machines, and many of them every day."""
 
 
 class DoorCertificates:
@@ -29,6 +31,7 @@ class DoorCertificates:
     def __init__(self, interval_ms: int) -> None:
         self._by_name: dict[str, Certificates] = {}
         self._failed: set[str] = set()
+        self._told_of_lists: dict[str, str] = {}
         self._periodic = Periodic("certificates", interval_ms, self.reload)
 
     def of(self, plan: DoorPlan) -> Certificates | None:
@@ -44,6 +47,7 @@ class DoorCertificates:
         return certificates
 
     def watch(self) -> None:
+        self._tell_of_lists()
         if self._by_name:
             self._periodic.start()
 
@@ -52,6 +56,10 @@ class DoorCertificates:
 
     async def reload(self) -> None:
         """Look at the files now; they are read in a thread."""
+        await self._reload_files()
+        self._tell_of_lists()
+
+    async def _reload_files(self) -> None:
         for name, certificates in self._by_name.items():
             try:
                 if not await asyncio.to_thread(certificates.reload):
@@ -69,12 +77,45 @@ class DoorCertificates:
         if days < DAYS_OF_WARNING:
             logger.warning("the certificate of the listener %s ends in %.1f days; renew it", name, days)
 
+    def _tell_of_lists(self) -> None:
+        """Log each state of the lists once: they go out of date without a change of their files."""
+        found = self._list_problems()
+        for name, problem in found.items():
+            if self._told_of_lists.get(name) != problem:
+                logger.warning(problem)
+        self._told_of_lists = found
+
+    def list_problem(self) -> str | None:
+        """What is wrong with lists of revoked certificates, or will be within a day; for the health report."""
+        return "; ".join(self._list_problems().values()) or None
+
+    def _list_problems(self) -> dict[str, str]:
+        return {
+            name: f"the list of revoked certificates of the listener {name} "
+            + ("is out of date: clients with certificates are refused" if days <= 0 else "ends within a day; renew it")
+            for name, days in self._list_days_left().items()
+            if days < DAYS_OF_WARNING_OF_LISTS
+        }
+
+    def _list_days_left(self) -> dict[str, float]:
+        return {
+            name: (certificates.lists_expire_at - time.time()) / SECONDS_A_DAY
+            for name, certificates in self._by_name.items()
+            if certificates.lists_expire_at is not None
+        }
+
     def families(self) -> Iterator[Metric]:
         yield labelled_gauge(
             "penstock_certificate_days_left",
             "Days until the certificate of a listener ends",
             ["listener"],
             [([name], _days_left(certificates)) for name, certificates in self._by_name.items()],
+        )
+        yield labelled_gauge(
+            "penstock_revocation_list_days_left",
+            "Days until a list of revoked certificates of a listener is out of date, and its clients are refused",
+            ["listener"],
+            [([name], days) for name, days in self._list_days_left().items()],
         )
         yield labelled_gauge(
             "penstock_certificate_failed",

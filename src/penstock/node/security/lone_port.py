@@ -76,8 +76,9 @@ class LonePort:
         return self.http.login
 
     def problems(self) -> list[str]:
-        """Files that have changed and cannot be used, for the health report."""
-        return [each.problem for each in self.files if each.problem is not None]
+        """Files that have changed and cannot be used, or are out of date, for the health report."""
+        found = [*(each.problem for each in self.files), self.certificates.list_problem()]
+        return [problem for problem in found if problem is not None]
 
     def families(self) -> Iterator[Metric]:
         counts = self.access.audit.counts

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from penstock.security.tls.context import build_context, guarded
 from penstock.security.tls.options import TlsOptions, TlsProblem
+from penstock.security.tls.revocations import end_of_lists
 
 _Stamp = tuple[int, int, int]
 
@@ -24,6 +25,8 @@ class Certificates:
         self._context = build_context(options)
         self.expires_at = _end_of(options.certificate_file)
         """When the first certificate of the chain ends, in seconds since 1970."""
+        self.lists_expire_at = end_of_lists(options)
+        """When the lists of revoked certificates are out of date; None if there are none, or they have no end."""
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -40,7 +43,8 @@ class Certificates:
             return False
         self._stamps = stamps
         context, expires_at = build_context(self._options), _end_of(self._options.certificate_file)
-        self._context, self.expires_at = context, expires_at
+        lists_expire_at = end_of_lists(self._options)
+        self._context, self.expires_at, self.lists_expire_at = context, expires_at, lists_expire_at
         return True
 
     def _read_stamps(self) -> dict[Path, _Stamp | None]:
