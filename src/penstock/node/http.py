@@ -168,6 +168,8 @@ async def _problem(request: Request, error: Exception) -> Response:
     body = {"type": "about:blank", "title": status.phrase, "status": int(status), "instance": request.url.path}
     if status is HTTPStatus.NOT_FOUND:
         body["detail"] = "this port has /health/live, /health/ready, /metrics, /pipe/status and /api/v1/docs"
+    elif error.detail != status.phrase:
+        body["detail"] = error.detail
     response = _json(status, body, "application/problem+json")
     response.headers.update(error.headers or {})
     return response

@@ -74,6 +74,7 @@ class WebServer:
         import starlette.responses  # noqa: F401
         import uvicorn
 
+        from penstock.net.http.body_room import BodyRoom
         from penstock.net.http.browser_guard import BrowserGuard
         from penstock.net.http.connection import HEADER_BYTES_MAX, HttpConnection
 
@@ -100,7 +101,7 @@ class WebServer:
         port = self._port
         make = partial(HttpConnection, door=port.admission, times=port.times)
         config = uvicorn.Config(
-            BrowserGuard(self._build_application(), port.hosts),
+            BrowserGuard(BodyRoom(self._build_application(), port.bodies_bytes_max), port.hosts),
             http=cast("type[asyncio.Protocol]", make),
             h11_max_incomplete_event_size=HEADER_BYTES_MAX,
             timeout_keep_alive=cast(int, port.times.idle_s),  # in fractions, too: it is the delay of a timer

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,28 +14,13 @@ from penstock.net.http.port import HttpPort
 from penstock.net.http.session_gate import SessionGate
 from penstock.node.web_server import WebServer
 from penstock.security.access import Access
-from penstock.security.principal import Principal
-from penstock.security.session import Session
 from tests.support.admission import http_port
+from tests.support.name_login import NameLogin
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 pytestmark = pytest.mark.feature("F-06")
-
-
-class NameLogin:
-    """Implements RequestLogin: whoever sends a name has it."""
-
-    needed = "send a name"
-    refusal = HTTPStatus.UNAUTHORIZED
-
-    async def identify(self, session: Session, scope: Scope) -> Session | None:
-        name = dict(scope["headers"]).get(b"authorization")
-        return None if name is None else session.with_principal(Principal("User", name.decode()))
-
-    def challenges(self, scope: Scope) -> tuple[bytes, ...]:
-        return ()
 
 
 class Application:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
@@ -13,8 +12,7 @@ from penstock.net.http.bounded import Bounded
 from penstock.net.http.session_gate import SessionGate
 from penstock.net.http.shares import Shares
 from penstock.security.access import Access
-from penstock.security.principal import Principal
-from penstock.security.session import Session
+from tests.support.name_login import NameLogin
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -49,19 +47,6 @@ def test_what_is_given_back_can_be_taken_again(total: int, wanted: list[tuple[st
     assert taken(shares, "a") == (total + 1) // 2
 
 
-class NameLogin:
-    """Implements RequestLogin: the path is the name."""
-
-    needed = ""
-    refusal = HTTPStatus.UNAUTHORIZED
-
-    async def identify(self, session: Session, scope: Scope) -> Session:
-        return session.with_principal(Principal("User", scope["path"]))
-
-    def challenges(self, scope: Scope) -> tuple[bytes, ...]:
-        return ()
-
-
 async def after_its_body(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
     await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -92,7 +77,12 @@ class Client:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
 
-        scope: dict[str, Any] = {"type": "http", "method": "POST", "path": name, "headers": []}
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": "POST",
+            "path": "/",
+            "headers": [(b"authorization", name.encode())],
+        }
         await self._app(scope, receive, send)
         return statuses[0]
 
@@ -113,7 +103,7 @@ def test_slow_bodies_of_one_user_do_not_keep_out_another() -> None:
 def test_a_port_without_logins_has_all_places_for_everybody() -> None:
     async def scenario() -> None:
         client = Client(None)
-        await client.begin("/", 9)
+        await client.begin("bob", 9)
         client.sends_bodies.set()
         assert sorted(await asyncio.gather(*client.slow)) == [200] * 8 + [503]
 
