@@ -36,6 +36,10 @@ SAFE = {
 }
 
 
+HIDDEN = ["[::1].evil.example", "127.0.0.1?.evil.example", "localhost#.evil.example", "localhost\\.evil.example"]
+"""Names that begin with an allowed one for whoever reads them as a part of a URL."""
+
+
 class Application(NamedTuple):
     port: int
     page: str
@@ -131,6 +135,11 @@ def test_a_foreign_name_is_misdirected(app: Application, method: str, host: str)
     assert_safe(answer)
 
 
+@pytest.mark.parametrize("host", HIDDEN)
+def test_a_foreign_name_does_not_hide_behind_an_own_one(app: Application, host: str) -> None:
+    assert is_problem(ask(app.port, "GET", app.page, Host=host), 421)
+
+
 @pytest.mark.parametrize(
     "host",
     ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8080", "[::1]", "10.1.2.3:80", "broker.example", "localhost."],
@@ -167,6 +176,9 @@ def test_a_request_without_a_name_is_refused(app: Application, line: bytes) -> N
         {"Origin": "file://localhost"},
         {"Origin": "http://localhost.evil.example"},
         {"Origin": "http://[::1"},
+        {"Origin": "http://evil@localhost", "Host": "localhost"},
+        {"Origin": "https://localhost", "Host": "localhost"},
+        {"Origin": "http://localhost:0", "Host": "localhost"},
         {"Sec_Fetch_Site": "cross-site"},
         {"Sec_Fetch_Site": "same-site"},
     ],
@@ -176,6 +188,23 @@ def test_a_foreign_page_changes_nothing(app: Application, headers: dict[str, str
     answer = ask(app.port, *app.act, **headers)
     assert is_problem(answer, 403)
     assert_safe(answer)
+
+
+def test_pages_of_a_proxy_that_ends_tls_may(app: Application) -> None:
+    assert ask(app.port, *app.act, Host="broker.example", Origin="https://broker.example").status not in (403, 421)
+
+
+def test_a_request_has_one_length(app: Application) -> None:
+    """Otherwise the rest of a body could be a request for this port, and none for a proxy in front of it."""
+    method, path = app.act
+    with socket.create_connection(("127.0.0.1", app.port), timeout=20) as sock:
+        sock.sendall(
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        )
+        answer = sock.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1") == 1
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none", None])

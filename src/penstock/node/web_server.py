@@ -110,6 +110,7 @@ class WebServer:
             lifespan="off",
             ws="none",
             server_header=False,
+            proxy_headers=False,  # or programs of this machine could ask in the name of any address
             timeout_graceful_shutdown=STOP_TIMEOUT_S,
         )
         config.load()

@@ -29,8 +29,10 @@ class Application:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
         self.told = asyncio.Event()
+        self.scope: Scope = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
         self.asked.set()
         await self.told.wait()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
@@ -75,3 +77,18 @@ def test_only_strangers_give_way(login: NameLogin | None, header: bytes, loose: 
     assert answer.startswith(b"HTTP/1.1 200")
     assert (meanwhile, after) == (loose, 0)
     assert (b"connection: close" in answer.lower()) is closes
+
+
+def test_a_program_of_the_machine_does_not_choose_its_address() -> None:
+    async def scenario() -> None:
+        application = Application()
+        application.told.set()
+        async with served(application, None) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port.number)
+            forwarded = b"X-Forwarded-For: 192.0.2.9\r\nX-Forwarded-Proto: https\r\n"
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + forwarded + b"\r\n")
+            await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+        assert (application.scope["client"][0], application.scope["scheme"]) == ("127.0.0.1", "http")
+
+    asyncio.run(scenario())

@@ -6,13 +6,17 @@ server; only the header `Host` still has the foreign name. An address is no name
 
 from __future__ import annotations
 
+import re
 import socket
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 SETTING: Final = "http.allowed_hosts"
+_AUTHORITY: Final = re.compile(
+    r"(?:\[([0-9a-f:.]+(?:%[\w.~-]+)?)\]|([\w.-]+))(?::(\d{0,5}))?", re.ASCII | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,25 @@ class AllowedHosts:
 
     def allow(self, host: str) -> bool:
         """Whether a request with this `Host` is for this port; it may have a port."""
-        try:
-            name = urlsplit(f"//{host}").hostname
-        except ValueError:
-            return False
-        if name is None or "@" in host or "/" in host:
-            return False
-        return is_always_allowed(name) or _plain(name) in self.names
+        authority = Authority.of(host)
+        return authority is not None and (is_always_allowed(authority.host) or authority.host in self.names)
+
+
+class Authority(NamedTuple):
+    """Host and port, as a browser sends them in `Host` and `Origin`: nothing around them, and nothing in between."""
+
+    host: str
+    """In lower case, and without the dot that may end it."""
+    port: int | None
+
+    @classmethod
+    def of(cls, text: str) -> Authority | None:
+        """None for anything else: URLs have parts behind which another name can hide."""
+        found = _AUTHORITY.fullmatch(text)
+        if found is None:
+            return None
+        address, name, port = found.groups()
+        return cls(_plain(address or name), int(port) if port else None)
 
 
 def is_always_allowed(name: str) -> bool:

@@ -2,6 +2,7 @@
 
     Host               has to be a name of this port (`allowed_hosts`), for every method: DNS rebinding
     Origin             of another host, or `Sec-Fetch-Site` of another site, may not change anything: CSRF
+    Content-Length     beside `Transfer-Encoding` is refused: a proxy could take the rest of a body for a request
     every answer       is not to be guessed at, framed, embedded elsewhere, or to run anything
 
 There are no CORS headers: no page of another origin may read an answer. The rules hold before the session gate, so that
@@ -12,15 +13,15 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
-from penstock.net.http.allowed_hosts import AllowedHosts
+from penstock.net.http.allowed_hosts import AllowedHosts, Authority, is_always_allowed
 from penstock.net.http.api_page import STYLE_HASH
 from penstock.net.http.problem import Header, send_problem
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_PORTS: Final = {"http": 80, "https": 443}
 _READING: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _OWN_SITES: Final = frozenset((b"same-origin", b"none"))
 _POLICY: Final = (
@@ -70,6 +71,8 @@ class BrowserGuard:
                 "this port is not known under the name in the Host header; use its address, or add the name to"
                 f" {self._hosts.setting}"
             )
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+            return HTTPStatus.BAD_REQUEST, "a request has Content-Length or Transfer-Encoding, not both"
         if scope["method"] not in _READING and _is_foreign(scope, host):
             return HTTPStatus.FORBIDDEN, "a page of another origin may not change anything here"
         return None
@@ -80,20 +83,25 @@ def _is_foreign(scope: Scope, host: bytes) -> bool:
     for name, value in scope["headers"]:
         if name == b"sec-fetch-site" and value not in _OWN_SITES:
             return True
-        if name == b"origin" and not _is_same(value.decode("latin-1"), host.decode("latin-1")):
+        if name == b"origin" and not _is_same(value.decode("latin-1"), host.decode("latin-1"), scope["scheme"]):
             return True
     return False
 
 
-def _is_same(origin: str, host: str) -> bool:
-    try:
-        parts = urlsplit(origin)
-        own = urlsplit(f"//{host}")
-        default = {"http": 80, "https": 443}.get(parts.scheme)
-        is_same_port = (parts.port or default) == (own.port or default)
-    except ValueError:
+def _is_same(origin: str, host: str, own_scheme: str) -> bool:
+    scheme, _, rest = origin.partition("://")
+    page, own = Authority.of(rest), Authority.of(host)
+    if page is None or own is None or scheme not in _PORTS:
         return False
-    return default is not None and parts.hostname == own.hostname and is_same_port
+    # A proxy in front of the port may end TLS; such a proxy has a name.
+    is_same_scheme = scheme == own_scheme or (scheme == "https" and not is_always_allowed(own.host))
+    default = _PORTS[scheme]
+    is_same_port = _port(page, default) == _port(own, default)
+    return is_same_scheme and page.host == own.host and is_same_port
+
+
+def _port(authority: Authority, default: int) -> int:
+    return default if authority.port is None else authority.port
 
 
 def _first(scope: Scope, wanted: bytes) -> bytes:
