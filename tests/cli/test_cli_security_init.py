@@ -159,6 +159,32 @@ def test_files_that_exist_are_not_replaced(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "security").iterdir()} == before
 
 
+def test_what_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No administrator whose password nobody was shown, and no keys where others can replace them."""
+    command = CommandLine(None)
+    directory, data = tmp_path / "security", tmp_path / "data"
+    flags = ("--directory", directory, "--data-dir", data)
+    directory.mkdir(mode=0o700)
+    (directory / "server.key").symlink_to(tmp_path / "nowhere")
+    assert "has server.key already, and nothing was changed" in command("security", "init", *flags, code=2).err
+    (directory / "server.key").unlink()
+    for mode in (0o777, 0o770):
+        directory.chmod(mode)
+        told = command("security", "init", *flags, code=2).err
+        assert f"(its mode is {mode:04o}), and nothing was changed" in told
+        assert f"chmod 700 {directory}" in told
+    directory.chmod(0o700)
+    file = tmp_path / "file"
+    file.touch()
+    told = command("security", "init", "--directory", file / "security", "--data-dir", data, code=2).err
+    assert "and nothing was changed" in told
+    assert "Traceback" not in told
+    assert not data.exists()
+    command("security", "init", *flags, "--admin", "x" * 300, code=2)
+    assert list(directory.iterdir()) == []
+    assert len(command("security", "init", *flags).out.strip()) >= 24
+
+
 def test_a_certificate_for_a_client_names_it(tmp_path: Path) -> None:
     from penstock.security.tls.distinguished_name import subject_of
 

@@ -10,9 +10,13 @@ The administrator is made in the node's data directory, so that the first start 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import shlex
 import socket
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -57,15 +61,19 @@ def init(
     advertised = _advertised(listen, hosts or [])
     names = _names(listen, hosts or [])
     password = secrets.token_urlsafe(PASSWORD_BYTES)
-    store_user(data_dir, admin, password, dict.fromkeys(ScramMechanism, 8_192))
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = Authority.create(f"penstock on {socket.gethostname()}")
-    for name, pair in (("ca", authority.pair), ("server", authority.issue_server(names))):
-        _write(directory / f"{name}.pem", pair.certificate)
-        _write(directory / f"{name}.key", pair.key)
-    here = directory.absolute()
-    _write(here / "penstock.yml", _settings(here, data_dir.absolute(), listen, advertised, names, admin).encode())
-    _write(here / "client.properties", _client(here, admin).encode())
+    server, here = authority.issue_server(names), directory.absolute()
+    contents = (
+        authority.pair.certificate,
+        authority.pair.key,
+        server.certificate,
+        server.key,
+        _settings(here, data_dir.absolute(), listen, advertised, names, admin).encode(),
+        _client(here, admin).encode(),
+    )
+    with _made(directory, dict(zip(FILES, contents, strict=True))):
+        # Last, so that there is no administrator whose password was never shown.
+        store_user(data_dir, admin, password, dict.fromkeys(ScramMechanism, 8_192))
     note(f"made {directory} with an authority, a certificate for {', '.join(names)}, settings and client.properties")
     note(f"the administrator is {admin}; its password is shown this once:")
     write_text(password)
@@ -110,12 +118,45 @@ def certificate(
 
 
 def _check_free(directory: Path) -> None:
-    there = [name for name in FILES if (directory / name).exists()]
+    there = [name for name in FILES if os.path.lexists(directory / name)]  # also a link that leads nowhere
     if there:
         raise CommandError(
             f"{directory} has {', '.join(there)} already, and nothing was changed",
             ExitCode.USAGE,
             hint="choose another with --directory, or remove the files; `penstock security certificate` renews",
+        )
+
+
+@contextlib.contextmanager
+def _made(directory: Path, files: dict[str, bytes]) -> Iterator[None]:
+    """Files in a directory that nobody else can write; if what follows fails, they are removed again."""
+    made: list[Path] = []
+    try:
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_private(directory)
+            for name, content in files.items():
+                path = directory / name
+                _write(path, content)
+                made.append(path)
+        except OSError as error:
+            text = f"{error.filename or directory}: {error.strerror}, and nothing was changed"
+            raise CommandError(text, ExitCode.USAGE, hint="choose another with --directory") from error
+        yield
+    except BaseException:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _check_private(directory: Path) -> None:
+    """Whoever can write a directory can put other keys and settings in it."""
+    mode = stat.S_IMODE(directory.stat().st_mode)
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise CommandError(
+            f"other users of this machine can write {directory} (its mode is {mode:04o}), and nothing was changed",
+            ExitCode.USAGE,
+            hint=f"run: chmod 700 {shlex.quote(str(directory.absolute()))}, or choose another with --directory",
         )
 
 
@@ -183,7 +224,12 @@ ssl.ca.location={directory / "ca.pem"}
 def _write(path: Path, content: bytes) -> None:
     """Make a file for its user only, whatever the umask."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
+        try:
+            file.write(content)
+            file.flush()
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def _replace(path: Path, content: bytes) -> None:
