@@ -61,6 +61,14 @@ def test_a_page_of_another_origin_changes_nothing_with_a_cookie(client: WebClien
     assert client.ask(SESSION, login_of("admin"), method="POST", **headers).status == 403
 
 
+def test_a_page_without_tls_is_another_origin(client: WebClient, broker: WebProcess) -> None:
+    """Whoever is on the line can make such a page, under the name of this port, too."""
+    cookie = begin(client, login_of("admin"))
+    forged = origin(broker).replace("https:", "http:")
+    assert client.ask(SESSION, method="DELETE", Cookie=cookie, Origin=forged).status == 403
+    assert client.ask(SESSION, method="DELETE", Cookie=cookie, Origin=origin(broker)).status < 300
+
+
 def test_the_end_of_a_session(client: WebClient) -> None:
     cookie, other = begin(client, login_of("bob")), begin(client, login_of("bob"))
     answer = client.ask(SESSION, method="DELETE", Cookie=cookie)
