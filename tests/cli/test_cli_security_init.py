@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from penstock.config.loading import load_settings
 from tests.support.broker_process import free_port
@@ -65,6 +65,14 @@ def test_two_commands_make_a_secured_broker(secured: Secured) -> None:
     admin = AdminClient(secured.config())
     admin.create_topics([NewTopic("orders", 1)])["orders"].result(10)
     assert "orders" in admin.list_topics(timeout=5).topics
+    node = ConfigResource(ConfigResource.Type.BROKER, "1")
+    configs = admin.describe_configs([node])[node].result(10)
+    assert {name: configs[name].value for name in ("listeners", "advertised.listeners", "super.users")} == {
+        "listeners": f"SASL_SSL://0.0.0.0:{secured.port}",
+        "advertised.listeners": f"SASL_SSL://{socket.gethostname()}:{secured.port}",
+        "super.users": "User:admin",
+    }
+    assert (configs["ssl.key.password"].value, configs["ssl.key.password"].is_sensitive) == (None, True)
     with pytest.raises(KafkaException):
         AdminClient(secured.config("wrong")).list_topics(timeout=3)
     plain: dict[str, Any] = {

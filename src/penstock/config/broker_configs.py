@@ -2,17 +2,18 @@
 
 Two kinds. The defaults of topic configs (`log.retention.ms` …) can be changed at run time, for this broker or for all;
 they live in `ConfigLayers`. The rest mirrors the settings file and is read-only. Kafka's other configs (threads,
-quorum, SASL …) do not exist here and are not shown.
+quorum …) do not exist here and are not shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from penstock.config.config_key import ConfigKey, ConfigSource, ConfigType
 from penstock.config.config_layers import ConfigLayers, DescribedConfig, Synonym
+from penstock.config.security_configs import SECURITY_CONFIGS, configs_of_listeners
 from penstock.config.settings import Settings
+from penstock.config.static_config import StaticConfig as _Static
 from penstock.config.topic_configs import FALLBACKS, TOPIC_CONFIGS, TOPIC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
 
@@ -26,26 +27,8 @@ _BOOL, _STR, _INT, _SHORT, _LONG, _LIST = (
 )
 
 
-class _Static(NamedTuple):
-    """A read-only broker config: its value now, and Kafka's default (None if there is none)."""
-
-    name: str
-    type: ConfigType
-    value: Callable[[Settings], object]
-    default: object
-    documentation: str
-
-
-def _listener(settings: Settings) -> str:
-    return f"PLAINTEXT://{settings.kafka.host}:{settings.kafka.port}"
-
-
-def _advertised(settings: Settings) -> str | None:
-    return f"PLAINTEXT://{settings.kafka.advertised}" if settings.kafka.advertised else None
-
-
 _STATIC = (
-    _Static("advertised.listeners", _LIST, _advertised, None, "The address that clients are told."),
+    *SECURITY_CONFIGS,
     _Static("auto.create.topics.enable", _BOOL, lambda s: s.topics.auto_create, True,
             "Whether a topic is created when a client first asks for it."),
     _Static("broker.id", _INT, lambda s: s.node.id, -1, "Number of this node."),
@@ -63,7 +46,6 @@ _STATIC = (
     _Static("group.max.size", _INT, lambda s: s.groups.members_max, 2_147_483_647, "Most members of one group."),
     _Static("group.min.session.timeout.ms", _INT, lambda s: s.groups.session_timeout_min_ms, 6_000,
             "Shortest session timeout of a member."),
-    _Static("listeners", _LIST, _listener, None, "The address this node listens on."),
     _Static("log.cleaner.backoff.ms", _LONG, lambda s: s.storage.compaction_check_interval_ms, 15_000,
             "Time between looks for logs to compact."),
     _Static("log.cleaner.enable", _BOOL, lambda _: True, True, "Compacted topics are compacted."),
@@ -118,7 +100,7 @@ def broker_config(name: str) -> ConfigKey:
 
 def describe_broker(settings: Settings, layers: ConfigLayers) -> list[DescribedConfig]:
     """All configs of this node, by name."""
-    described = [_describe_static(static, settings) for static in _STATIC]
+    described = [_describe_static(static, settings) for static in (*_STATIC, *configs_of_listeners(settings))]
     described += [_describe_default(name, layers.synonyms(name)) for name in TOPIC_NAMES]
     return sorted(described)
 

@@ -15,6 +15,7 @@ from penstock.config.given_value import GivenValue
 from penstock.config.loading import ConfigError, load
 from penstock.config.secret_file import SecretFileError, check_secret_file
 from penstock.config.settings import Secret, Section, Settings, tree
+from penstock.config.static_config import StaticConfig
 
 WORD = "s3cret-word"
 
@@ -234,7 +235,7 @@ def test_names_of_other_systems_are_hidden_by_what_they_say() -> None:
 
 
 def test_a_password_is_described_without_a_value() -> None:
-    static = broker_configs._Static("x.password", ConfigType.PASSWORD, lambda _: WORD, None, "A password.")
+    static = StaticConfig("x.password", ConfigType.PASSWORD, lambda _: WORD, None, "A password.")
     described = broker_configs._describe_static(static, Settings())
     assert (described.value, described.sensitive, described.source) == (None, True, ConfigSource.STATIC_BROKER)
     assert WORD not in repr(described)
