@@ -42,6 +42,8 @@ class SecuredProcess(PenstockProcess):
                 "protocols": "PLAIN:PLAINTEXT,TLS:SSL,MUTUAL:SSL,LOGIN:SASL_SSL,PUSH:SSL,HTTP:SSL",
                 "overrides": {
                     "mutual.ssl.client.auth": "required",
+                    "push.ssl.client.auth": "requested",
+                    "http.ssl.client.auth": "requested",
                     "login.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
                 },
             },

@@ -30,7 +30,7 @@ from penstock.security.authenticator import Anonymous, AuthenticationFailed
 from penstock.security.listener import PLAINTEXT, ListenerSecurity, SecurityProtocol
 from penstock.security.principal import ANONYMOUS
 from penstock.security.session import Session
-from penstock.security.tls.certified import certified
+from penstock.security.tls.certified import certified_login
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,8 @@ class Gate:
             return SaslChannel(self, stream, session, Login(self._logins, self._listener))
         try:
             if self._listener.protocol is SecurityProtocol.SSL:
-                session = certified(session, peer.certificate, self._listener.principal_rules)
+                rules, audit = self._listener.principal_rules, self._access.audit
+                session = certified_login(session, peer.certificate, rules, audit)
             else:
                 session = self._access.authenticate(session)
         except AuthenticationFailed as failure:

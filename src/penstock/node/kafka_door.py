@@ -27,6 +27,7 @@ from penstock.net.outbox import Outbox
 from penstock.node.errors import StartError
 from penstock.node.probes import connect_listener_probe
 from penstock.node.security.door_plans import DoorPlan
+from penstock.node.security.logins import audit_handshakes
 from penstock.runtime.periodic import Periodic
 from penstock.runtime.plugins import UnknownImplementation
 from penstock.security.listener import ListenerSecurity
@@ -115,7 +116,8 @@ async def open_kafka_door(
     settings = broker.settings
     dispatcher = Dispatcher(broker)
     listeners = []
-    for plan, options, _ in ports:
+    for plan, options, server in ports:
+        audit_handshakes(server, plan.security, broker.access.audit)
         own_logins = logins if plan.security.protocol.has_sasl else None
         gate = Gate(
             dispatcher, broker.quotas, broker.access, broker.metrics, plan.security, own_logins, plan.advertised

@@ -53,7 +53,7 @@ from penstock.node.security.certificates import DoorCertificates
 from penstock.node.security.door_plans import DoorPlans, plan_doors, without_effect
 from penstock.node.security.exposure import check_exposure
 from penstock.node.security.extensions import check_acl_settings, load_authenticator
-from penstock.node.security.logins import build_logins, request_login, web_sessions
+from penstock.node.security.logins import audit_handshakes, build_logins, request_login, web_sessions
 from penstock.node.security.policy_file import PolicyFile
 from penstock.node.storage import Storage, open_storage
 from penstock.node.test_endpoints.part import wanted_endpoints
@@ -301,9 +301,10 @@ class Node:
         plan = self._plans.http
         if http_socket is None or plan is None:
             return None
+        audit_handshakes(http_socket, plan.security, broker.access.audit)
         sessions = web_sessions(plan.security, self.settings.http)
         users, tokens = broker.controller.users.table, broker.controller.tokens.table
-        login = request_login(plan.security, logins, sessions, users, tokens, broker.clock.now_ms)
+        login = request_login(plan.security, logins, sessions, users, tokens, broker.clock.now_ms, broker.access.audit)
         http = HttpServer(
             http_port(self.settings, http_socket, self._doors.http, login),
             access=broker.access,
@@ -351,6 +352,7 @@ class Node:
     async def _open_push_door(self, push: PushDoor, push_socket: Listening, logins: Logins | None) -> None:
         assert self._kafka is not None
         assert self._plans.push is not None
+        audit_handshakes(push_socket, self._plans.push.security, push.access.audit)
         await push.start(push_socket, self._plans.push.security, logins)
         self._closing.push_async_callback(push.stop)
         frame_bytes_max = self.settings.limits.frame_bytes_max

@@ -2,7 +2,8 @@
 
 Without this limit a client in a retry loop would fill the disk; without the line an operator would see an error counter
 rise, and not which client is the cause. One line of a kind is enough where all of them say the same. Where each has a
-text of its own, such as those about bad connections, more of them are worth reading (`lines_max`).
+text of its own, such as those about bad connections, more of them are worth reading (`lines_max`). Where clients choose
+how many kinds there are, such as by their addresses, all kinds together have a limit (`total_max`).
 """
 
 from __future__ import annotations
@@ -19,24 +20,32 @@ STRANGERS_LINES_MAX: Final = 100
 
 
 class _Kind:
-    """A minute of one kind: when it ends, and the lines that it had, with those that were not logged."""
+    """A minute of one kind: when it ends, the lines that it had, and how many of them were logged."""
 
-    __slots__ = ("count", "until")
+    __slots__ = ("count", "logged", "until")
 
     def __init__(self, until: float) -> None:
         self.until = until
         self.count = 0
+        self.logged = 0
 
 
 class Repeats:
     """The repeated lines of one logger."""
 
     def __init__(
-        self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic, *, lines_max: int = 1
+        self,
+        logger: logging.Logger,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        lines_max: int = 1,
+        total_max: int | None = None,
     ) -> None:
         self._logger = logger
         self._clock = clock
         self._lines_max = lines_max
+        self._total_max = total_max
+        self._total = _Kind(0.0)
         self._kinds: dict[Hashable, _Kind] = {}
 
     def warning(self, kind: Hashable, message: str, *values: object) -> None:
@@ -49,7 +58,7 @@ class Repeats:
         now = self._clock()
         known = self._kinds.get(kind)
         if known is None or now >= known.until:
-            left_out = 0 if known is None else known.count - self._lines_max
+            left_out = 0 if known is None else known.count - known.logged
             if len(self._kinds) >= KINDS_MAX:
                 self._kinds.clear()
             known = self._kinds[kind] = _Kind(now + INTERVAL_S)
@@ -58,6 +67,19 @@ class Repeats:
                 values = (*values, left_out)
         known.count += 1
         if known.count <= self._lines_max:
-            write(message, *values)
+            if self._has_room(write, now):
+                known.logged += 1
+                write(message, *values)
         elif known.count == self._lines_max + 1 and self._lines_max > 1:
             write("%d such lines within a minute; further ones are counted, not logged", self._lines_max)
+
+    def _has_room(self, write: Callable[..., None], now: float) -> bool:
+        """Whether all kinds together may have another line; the first that may not is told."""
+        if self._total_max is None:
+            return True
+        if now >= self._total.until:
+            self._total = _Kind(now + INTERVAL_S)
+        self._total.count += 1
+        if self._total.count == self._total_max + 1:
+            write("%d such lines within a minute; further ones are counted, not logged", self._total_max)
+        return self._total.count <= self._total_max

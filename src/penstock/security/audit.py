@@ -34,6 +34,9 @@ RATES_MAX: Final = 2_000
 
 DENIED, ALLOWED, LOGIN, LOGIN_FAILED, CHANGED = "denied", "allowed", "login", "login failed", "changed"
 
+CERTIFICATE: Final = "certificate"
+"""The mechanism of clients that are known by their certificates."""
+
 _RateKey = tuple[str, ...]
 _Bound = tuple[_RateKey, float]
 """The key of a rate, and its lines a second."""
@@ -77,6 +80,10 @@ class Audit:
         )
         fields = {"mechanism": mechanism, "user": user, "reason": reason}
         self._write_within(bounds, self._logger.warning, LOGIN_FAILED, session, fields)
+
+    def certificate_refused(self, listener: str, host: str, reason: str) -> None:
+        """A client that did not get through its handshake, because of its certificate or for want of one."""
+        self.login_failed(Session(listener, host), CERTIFICATE, "", reason)
 
     def changed(self, session: Session, act: str, what: str) -> None:
         """A change of users or rules, such as "create acl" of a rule's text. Never holds a secret."""

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,27 @@ def test_plain_text_is_refused_with_one_line(
     assert [record.message for record in caplog.records if "plain text on a TLS port" in record.message] == [
         "refused 127.0.0.1 at the kafka door: plain text on a TLS port"
     ]
+
+
+def test_an_address_that_fails_all_the_time_does_not_hide_others(
+    authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            for number in (1, 1, 2):
+                failed = server.door.dropped["handshake"]
+                with await server.plain(number) as stream:
+                    stream.sendall(b"GET / HTTP/1.1")
+                    await until(partial(_has_failed, server, failed))
+
+    with caplog.at_level(logging.WARNING):
+        run(scenario())
+    told = [record.message for record in caplog.records if "plain text on a TLS port" in record.message]
+    assert [line.split()[1] for line in told] == ["127.0.0.1", "127.0.0.2"]
+
+
+def _has_failed(server: Server, before: int) -> bool:
+    return server.door.dropped["handshake"] > before
 
 
 @pytest.mark.usefixtures("short_handshakes")

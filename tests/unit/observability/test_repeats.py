@@ -21,6 +21,21 @@ def test_a_kind_is_told_once_a_minute_with_its_count(caplog: pytest.LogCaptureFi
     assert caplog.messages[-1] == "refused x (and 4 times more since this was last logged)"
 
 
+def test_all_kinds_together_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    repeats = Repeats(logger, lambda: now, total_max=2)
+    for kind in ("a", "a", "b", "c", "d"):
+        repeats.warning(kind, "bad %s", kind)
+    told = "2 such lines within a minute; further ones are counted, not logged"
+    assert caplog.messages == ["bad a", "bad b", told]
+    caplog.clear()
+    now = INTERVAL_S
+    repeats.warning("c", "bad %s", "c")
+    repeats.warning("a", "bad %s", "a")
+    again = "(and 1 times more since this was last logged)"
+    assert caplog.messages == [f"bad c {again}", f"bad a {again}"]
+
+
 def test_the_first_ones_then_the_number(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
     repeats = Repeats(logger, lambda: now, lines_max=3)

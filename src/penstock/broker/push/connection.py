@@ -33,7 +33,7 @@ from penstock.security.listener import ListenerSecurity, SecurityProtocol
 from penstock.security.principal import Principal
 from penstock.security.resources import Operation
 from penstock.security.session import Session
-from penstock.security.tls.certified import certified
+from penstock.security.tls.certified import certified_login
 
 if TYPE_CHECKING:
     from penstock.broker.push.server import PushDoor
@@ -131,7 +131,8 @@ class PushConnection(asyncio.Protocol):
             self.state = State.UNAUTHENTICATED
         elif protocol is SecurityProtocol.SSL:
             certificate = self._transport.get_extra_info("ssl_object").getpeercert(True)
-            self.identify(certified(self.session, certificate, self._security.principal_rules))
+            rules, audit = self._security.principal_rules, self._door.access.audit
+            self.identify(certified_login(self.session, certificate, rules, audit))
         else:
             self.identify(self._door.access.authenticate(self.session))
 

@@ -60,7 +60,7 @@ class Logins:
     ) -> None:
         self.clock = clock
         self._users = users
-        self._audit = audit
+        self.audit = audit
         self._failure_delay_s = failure_delay_ms / 1000
         self._passwords: Passwords = StoredPasswords(users, PasswordCache()) if foreign is None else foreign.passwords
         self._threads = None if foreign is None else foreign.threads
@@ -125,9 +125,9 @@ class Logins:
 
     def succeeded(self, session: Session, mechanism: str) -> None:
         """Note a login; the session has its principal."""
-        self._audit.logged_in(session, mechanism)
+        self.audit.logged_in(session, mechanism)
 
     async def failed(self, session: Session, mechanism: str, user: str, reason: str) -> None:
         """Note a login that failed, and return when the client may learn of it."""
-        self._audit.login_failed(session, mechanism, user, reason)
+        self.audit.login_failed(session, mechanism, user, reason)
         await asyncio.sleep(self._failure_delay_s)

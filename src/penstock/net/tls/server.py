@@ -24,7 +24,7 @@ from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.net.endpoint import Endpoint
 from penstock.net.interface import ServerOptions
 from penstock.net.tcp import bound_socket, set_buffer_sizes
-from penstock.observability.repeats import Repeats
+from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
 
 logger = logging.getLogger(__name__)
 
@@ -97,13 +97,18 @@ class TlsServer:
         self._next_turn = 0.0
         self._is_open = True
         self._accepts = False
-        self._repeats = Repeats(logger)
+        self._repeats = Repeats(logger, total_max=STRANGERS_LINES_MAX)
+        self._refused_certificate: Callable[[str, str], None] | None = None
         self._door: Door
         self._make: Make
 
     @property
     def endpoint(self) -> Endpoint:
         return Endpoint(self._options.host, self._port)
+
+    def report_refused_certificates(self, report: Callable[[str, str], None]) -> None:
+        """Report clients whose certificate is refused, or that do not show a required one: address and reason."""
+        self._refused_certificate = report
 
     async def serve(self, door: Door, make: Make) -> None:
         """Accept streams and admit them to a door; each gets a protocol of its own when its handshake is done."""
@@ -188,7 +193,10 @@ class TlsServer:
 
     def _fail(self, arrival: _Arrival, reason: str) -> None:
         self._door.dropped[FAILED] += 1
-        self._repeats.warning((FAILED, reason), "refused %s at the %s door: %s", arrival.host, self._door.name, reason)
+        # By address, too: one that fails all the time does not hide the others.
+        self._repeats.warning(
+            (reason, arrival.host), "refused %s at the %s door: %s", arrival.host, self._door.name, reason
+        )
         self._drop(arrival)
 
     def _drop(self, arrival: _Arrival) -> None:
@@ -263,7 +271,10 @@ class TlsServer:
             )
         except OSError as error:  # an SSLError and a TimeoutError are
             if self._end(arrival):
-                self._fail(arrival, _reason(error))
+                reason = _reason(error)
+                self._fail(arrival, reason)
+                if self._refused_certificate is not None and _is_about_certificate(error):
+                    self._refused_certificate(arrival.host, reason)
         self._end(arrival)
 
     def _end(self, arrival: _Arrival) -> bool:
@@ -284,6 +295,13 @@ def address_of(listening: Listening) -> Endpoint:
         return listening.endpoint
     host, port = listening.getsockname()[:2]
     return Endpoint(str(host), int(port))
+
+
+def _is_about_certificate(error: OSError) -> bool:
+    """Whether it is this side that does not take the client's certificate, or the want of one."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return True
+    return isinstance(error, ssl.SSLError) and error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE"
 
 
 def _reason(error: OSError) -> str:

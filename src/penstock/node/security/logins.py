@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from penstock.config.settings import HttpSettings, SaslSettings
 from penstock.net.http.login.certificate_login import CertificateLogin
 from penstock.net.http.login.cookie import SessionCookie
 from penstock.net.http.login.credential_login import CredentialLogin
+from penstock.net.http.login.noted_logins import NotedLogins
 from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.login.web_sessions import WebSessions
+from penstock.net.listener import Bound
 from penstock.net.login.logins import ForeignChecks, Logins
+from penstock.net.tls.server import Listening, TlsServer
 from penstock.security.audit import Audit
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
 from penstock.security.tokens.table import TokenTable
@@ -46,6 +50,12 @@ def web_sessions(listener: ListenerSecurity, settings: HttpSettings) -> WebSessi
     )
 
 
+def audit_handshakes(listening: Bound | Listening, listener: ListenerSecurity, audit: Audit) -> None:
+    """Have certificates that are refused at a door in the audit log, as logins that have failed."""
+    if isinstance(listening, TlsServer):
+        listening.report_refused_certificates(partial(audit.certificate_refused, listener.name))
+
+
 def request_login(
     listener: ListenerSecurity,
     logins: Logins | None,
@@ -53,10 +63,12 @@ def request_login(
     users: UserTable,
     tokens: TokenTable,
     now_ms: Callable[[], int],
+    audit: Audit,
 ) -> RequestLogin | None:
     """The login of an HTTP port by its protocol; None where nobody is asked."""
     if listener.protocol is SecurityProtocol.SSL:
-        return CertificateLogin(listener.principal_rules)
+        noted = NotedLogins(audit, asyncio.get_running_loop().time)
+        return CertificateLogin(listener.principal_rules, noted)
     if sessions is None:
         return None
     assert logins is not None, "a door with SASL has logins"

@@ -30,7 +30,7 @@ from penstock.node.security.certificates import DoorCertificates
 from penstock.node.security.door_plans import DoorPlan, DoorPlans, plan_lone_port
 from penstock.node.security.exposure import check_exposure
 from penstock.node.security.extensions import check_acl_settings, load_authenticator, load_authorizer
-from penstock.node.security.logins import build_logins, request_login, web_sessions
+from penstock.node.security.logins import audit_handshakes, build_logins, request_login, web_sessions
 from penstock.node.security.policy_file import PolicyFile
 from penstock.node.security.users_file import UsersFile, read_users
 from penstock.node.security.watched_file import ERRORS, WatchedFile
@@ -123,10 +123,11 @@ async def open_lone_port(stack: AsyncExitStack, settings: Settings, address: Por
     certificates.watch()
     stack.push_async_callback(certificates.stop)
     foreign = load_authenticator(settings.security, plans)
+    audit_handshakes(listening, plan.security, access.audit)
     has_logins = plan.security.protocol.has_sasl
     logins = await build_logins(users, access.audit, settings.sasl, foreign) if has_logins else None
     sessions = web_sessions(plan.security, settings.http)
-    login = request_login(plan.security, logins, sessions, users, tokens, SystemClock().now_ms)
+    login = request_login(plan.security, logins, sessions, users, tokens, SystemClock().now_ms, access.audit)
     hosts = AllowedHosts.of(
         address.host, *address.allowed_hosts, *settings.http.allowed_hosts, setting="--allowed-host"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.security.audit import CERTIFICATE, Audit
 from penstock.security.authenticator import AuthenticationFailed
 from penstock.security.principal import ANONYMOUS
 from penstock.security.session import Session
@@ -20,3 +21,15 @@ def certified(session: Session, certificate: bytes | None, rules: PrincipalRules
         return session.with_principal(rules.principal(subject_of(certificate)))
     except (NoRuleFits, ValueError) as error:
         raise AuthenticationFailed(str(error)) from None
+
+
+def certified_login(session: Session, certificate: bytes | None, rules: PrincipalRules, audit: Audit) -> Session:
+    """The same for a connection whose certificate is its login, which the audit log has."""
+    try:
+        known = certified(session, certificate, rules)
+    except AuthenticationFailed as failure:
+        audit.login_failed(session, CERTIFICATE, "", str(failure))
+        raise
+    if certificate is not None:
+        audit.logged_in(known, CERTIFICATE)
+    return known

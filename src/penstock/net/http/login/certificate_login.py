@@ -6,6 +6,8 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from penstock.security.audit import CERTIFICATE as BY_CERTIFICATE
+from penstock.security.authenticator import AuthenticationFailed
 from penstock.security.principal import Principal
 from penstock.security.session import Session
 from penstock.security.tls.certified import certified
@@ -13,6 +15,7 @@ from penstock.security.tls.certified import certified
 if TYPE_CHECKING:
     from starlette.types import Scope
 
+    from penstock.net.http.login.noted_logins import NotedLogins
     from penstock.security.tls.principal_rules import PrincipalRules
 
 CERTIFICATE: Final = "penstock.certificate"
@@ -32,7 +35,9 @@ class CertificateLogin:
     needed = "show a certificate for which the rules of this port have a principal"
     refusal = HTTPStatus.FORBIDDEN
 
-    def __init__(self, rules: PrincipalRules) -> None:
+    def __init__(self, rules: PrincipalRules, noted: NotedLogins) -> None:
+        self._noted = noted
+
         @lru_cache(REMEMBERED_MAX)  # a connection has many requests, and its certificate is parsed once
         def principal_of(certificate: bytes | None) -> Principal:
             return certified(Session("", ""), certificate, rules).principal
@@ -41,7 +46,15 @@ class CertificateLogin:
 
     def known(self, session: Session, scope: Scope) -> Session:
         """The session with the principal of its certificate. AuthenticationFailed if no rule makes one of it."""
-        return session.with_principal(self._principal_of(certificate_in(scope)))
+        certificate = certificate_in(scope)
+        try:
+            known = session.with_principal(self._principal_of(certificate))
+        except AuthenticationFailed as failure:
+            self._noted.audit.login_failed(session, BY_CERTIFICATE, "", str(failure))
+            raise
+        if certificate is not None:
+            self._noted.note(known, BY_CERTIFICATE)
+        return known
 
     async def identify(self, session: Session, scope: Scope) -> Session | None:
         return self.known(session, scope)

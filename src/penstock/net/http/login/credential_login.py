@@ -59,9 +59,9 @@ class CredentialLogin:
         self._tokens = tokens
         self._sessions = sessions
         self._now_ms = now_ms
-        self._certificates = CertificateLogin(listener.principal_rules)
         self._takes_passwords = listener.protocol.has_tls or PLAIN in listener.mechanisms
-        self._noted = NotedLogins(logins)
+        self._noted = NotedLogins(logins.audit, logins.clock)
+        self._certificates = CertificateLogin(listener.principal_rules, self._noted)
         self.needed = _NEEDED if self._takes_passwords else _TOKEN_NEEDED
 
     def challenges(self, scope: Scope) -> tuple[bytes, ...]:
