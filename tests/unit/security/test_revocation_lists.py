@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,18 +21,41 @@ def days_left(options: TlsOptions) -> float | None:
     return None if end is None else (end - time.time()) / DAY.total_seconds()
 
 
+def is_taken(options: TlsOptions, client: ssl.SSLContext) -> bool:
+    """Whether a handshake succeeds on both sides."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server, server_hostname="localhost"),
+        Certificates(options).context.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    while sides:
+        for side in tuple(sides):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLError:
+                return False
+            sides.remove(side)
+    return True
+
+
 def test_the_first_authority_without_a_list_counts(tmp_path: Path) -> None:
     """Of several lists of one authority the newest counts, and of several authorities the one that ends first."""
     one, other = Authority(tmp_path / "one"), Authority(tmp_path / "other")
     options = one.options(one.issue("server"), client_auth=ClientAuth.REQUIRED)
     lists = tmp_path / "lists.pem"
     options = replace(options, crl_file=lists)
+    client = one.client_context(one.issue("alice"))
     outdated = one.revocations(-DAY / 2).read_bytes()
     lists.write_bytes(outdated)
     assert days_left(options) == pytest.approx(-0.5, abs=0.1)
+    assert not is_taken(options, client)
     renewed = one.revocations(9 * DAY).read_bytes()
-    lists.write_bytes(outdated + renewed)
-    assert days_left(options) == pytest.approx(9, abs=0.1)
+    for both in (outdated + renewed, renewed + outdated):
+        lists.write_bytes(both)
+        assert days_left(options) == pytest.approx(9, abs=0.1)
+        assert is_taken(options, client)
     lists.write_bytes(renewed + b"a comment\n" + other.revocations(4 * DAY).read_bytes() + outdated)
     assert days_left(options) == pytest.approx(4, abs=0.1)
 

@@ -1,7 +1,7 @@
 """The lists of revoked certificates of a listener: until when they count.
 
-OpenSSL refuses every client whose authority has only a list that is out of date, and says so to the client alone. So
-the node has to know the day before it comes.
+OpenSSL refuses every client whose authority has only lists that are out of date, at its next handshake and not before.
+So the node has to know the day before it comes.
 """
 
 from __future__ import annotations
