@@ -130,6 +130,19 @@ def test_what_clients_are_given_is_in_the_certificate(
     assert settings.kafka.advertised_address == advertised
 
 
+@pytest.mark.parametrize(
+    "host", ["broker.example:9092", "https://broker.example", "", 'a"b', "bücher.example", "[::1]"]
+)
+def test_what_is_no_host_is_refused(tmp_path: Path, host: str) -> None:
+    flags = ("--directory", tmp_path / "s", "--data-dir", tmp_path / "d")
+    failed = CommandLine(None)("security", "init", *flags, "--host", "good.example", "--host", host, code=2)
+    assert "is no host" in failed.err
+    assert "without a scheme or a port" in failed.err
+    assert list(tmp_path.iterdir()) == []
+    failed = CommandLine(None)("security", "certificate", "server", *flags[:2], "--host", host, code=2)
+    assert "is no host" in failed.err
+
+
 def test_the_password_is_shown_once_and_files_are_for_their_user(secured: Secured) -> None:
     assert len(secured.password) >= 24
     assert secured.password not in secured.told

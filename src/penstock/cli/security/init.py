@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import socket
 import stat
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -26,6 +28,8 @@ from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import note, write_text
 
 PASSWORD_BYTES: Final = 18
+HOST: Final = re.compile(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+"""Also a pattern, which a certificate may have in the place of a name."""
 FILES: Final = ("ca.pem", "ca.key", "server.pem", "server.key", "penstock.yml", "client.properties")
 
 Directory = Annotated[
@@ -57,6 +61,7 @@ def init(
     from penstock.security.tls.authority import Authority
     from penstock.security.users.credential import ScramMechanism
 
+    _check_hosts([listen, *(hosts or [])])
     _check_free(directory)
     advertised = _advertised(listen, hosts or [])
     names = _names(listen, hosts or [])
@@ -103,6 +108,7 @@ def certificate(
 
     if "/" in name or name in ("", ".", "..", "ca"):
         raise CommandError(f"{name!r} is no name for a certificate", ExitCode.USAGE)
+    _check_hosts(hosts or [])
     try:
         authority = Authority.load(KeyPair((directory / "ca.pem").read_bytes(), (directory / "ca.key").read_bytes()))
     except OSError as error:
@@ -115,6 +121,17 @@ def certificate(
     _replace(directory / f"{name}.key", pair.key)
     _replace(directory / f"{name}.pem", pair.certificate)
     note(f"made {directory / f'{name}.pem'} and {directory / f'{name}.key'}, for {days} days")
+
+
+def _check_hosts(hosts: list[str]) -> None:
+    """Names stand in the certificate and in the settings: one that is none would make both useless."""
+    for host in hosts:
+        try:
+            ip_address(host)
+        except ValueError:
+            if len(host) > 253 or HOST.fullmatch(host) is None:
+                hint = "give a name or an IP address alone, without a scheme or a port"
+                raise CommandError(f"{host!r} is no host", ExitCode.USAGE, hint=hint) from None
 
 
 def _check_free(directory: Path) -> None:
