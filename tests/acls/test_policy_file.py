@@ -139,7 +139,7 @@ def test_a_file_that_others_can_write_gives_no_rights(node: PolicyNode, client: 
     node.process.stop()
     command = node.process.command()
     ended = subprocess.run(command, cwd=node.path.parent, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "penstock: acl.policy_file policy.json: other users of this machine can write it" in ended.stderr
     node.path.chmod(0o644)
     node.process.start()
@@ -167,7 +167,7 @@ def test_a_node_does_not_start_without_the_rules_it_was_given(tmp_path: Path, te
     if text is not None:
         (tmp_path / "policy.json").write_text(text)
     ended = subprocess.run(process.command(), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert f"penstock: acl.policy_file policy.json: {told}" in ended.stderr
     assert "; correct the file, or take the setting out" in ended.stderr
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from penstock.config.secret_file import SecretFileError
-from penstock.node.errors import StartError
+from penstock.node.errors import SettingsError
 from penstock.runtime.periodic import Periodic
 from penstock.security.acl.policy import PolicyError
 from penstock.security.users.document import UsersError
@@ -58,12 +58,12 @@ class WatchedFile(Generic[Content]):
         self._periodic = Periodic(title, interval_ms, self.refresh)
 
     def load(self) -> None:
-        """Put the content in force, or raise StartError: nothing starts without the rules that it was given."""
+        """Put the content in force, or raise SettingsError: nothing starts without the rules that it was given."""
         try:
             self._stamp, content = self._read()
         except ERRORS as error:
             text = f"{self._setting} {self._path}: {_reason(error)}; correct the file, or take the setting out"
-            raise StartError(text) from error
+            raise SettingsError(text) from error
         self._put(content)
 
     def watch(self) -> None:
