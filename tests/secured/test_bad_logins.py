@@ -41,7 +41,7 @@ Change = Callable[[str, str], str]
 def late() -> Iterator[None]:
     begun = time.monotonic()
     yield
-    assert time.monotonic() - begun >= FAILURE_DELAY_MS / 1000
+    assert time.monotonic() - begun >= 0.95 * FAILURE_DELAY_MS / 1000, "but for what a timer may be early"
 
 
 def kafka_refuses(client: SaslClient, mechanism: str, message: bytes) -> None:
