@@ -79,6 +79,22 @@ def test_a_topic_shows_configs_and_subscriptions_by_their_own_rights(
     assert (seen["configs"], seen["subscriptions"]) == ({}, [group])
 
 
+def test_http_does_not_tell_which_topics_and_groups_exist(world: AclWorld, topic: str) -> None:
+    group, missing = unique_name("group"), unique_name("missing")
+    world.member("admin", topic, group)
+
+    def told(path: str) -> tuple[int, str]:
+        status, answer = world.http(WHO, "GET", f"/api/v1/{path}")
+        return status, json.loads(answer)["error"]
+
+    assert {told(f"topics/{name}") for name in (topic, missing)} == {
+        (HTTPStatus.FORBIDDEN, "TOPIC_AUTHORIZATION_FAILED")
+    }
+    assert {told(f"groups/{name}") for name in (group, missing)} == {
+        (HTTPStatus.FORBIDDEN, "GROUP_AUTHORIZATION_FAILED")
+    }
+
+
 @pytest.mark.parametrize("frame", [m.Subscribe, lambda name: m.Reset(name, 0, ())], ids=["subscribe", "reset"])
 def test_push_does_not_tell_which_subscriptions_exist(world: AclWorld, acls: AclClient, topic: str, frame: Any) -> None:
     group, missing = unique_name("group"), unique_name("missing")

@@ -20,7 +20,7 @@ from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("F-05")
 
-HIDDEN = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+HIDDEN = (HTTPStatus.FORBIDDEN,)
 WHO = "alice"
 
 
