@@ -56,7 +56,7 @@ def bad(node: SecuredNode, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     node.authority.revoke(revoked)
     wait_until(lambda: shut_out(node, "CLIENTS", node.context(revoked)), what="the list of revoked ones is read")
     told = "certificate revoked"
-    wait_until(lambda: [line for line in node.lines() if told in line["message"]], what="its line is in the log")
+    wait_until(lambda: [line for line in node.lines() if told in json.dumps(line)], what="its line is in the log")
     other = Authority(tmp_path_factory.mktemp("other"))
     return {
         "expired": node.authority.issue("expired", lasts=-DAY),
@@ -81,7 +81,7 @@ def test_certificates_that_are_refused(
 ) -> None:
     if (kind, door) == ("revoked", "CLIENTS"):  # the fixture has caused the line of this minute
         assert shut_out(node, door, node.context(bad[kind]))
-        assert [line for line in node.lines() if told in line["message"]]
+        assert [line for line in node.lines() if told in json.dumps(line)]
         return
     with node.one_line(told):
         assert shut_out(node, door, node.context(bad[kind]))

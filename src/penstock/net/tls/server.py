@@ -191,12 +191,15 @@ class TlsServer:
         self._silent.discard(arrival)
         asyncio.get_running_loop().remove_reader(arrival.stream.fileno())
 
-    def _fail(self, arrival: _Arrival, reason: str) -> None:
+    def _fail(self, arrival: _Arrival, reason: str, *, is_login: bool = False) -> None:
         self._door.dropped[FAILED] += 1
-        # By address, too: one that fails all the time does not hide the others.
-        self._repeats.warning(
-            (reason, arrival.host), "refused %s at the %s door: %s", arrival.host, self._door.name, reason
-        )
+        if is_login and self._refused_certificate is not None:  # one line, that of the audit log
+            self._refused_certificate(arrival.host, reason)
+        else:
+            # By address, too: one that fails all the time does not hide the others.
+            self._repeats.warning(
+                (reason, arrival.host), "refused %s at the %s door: %s", arrival.host, self._door.name, reason
+            )
         self._drop(arrival)
 
     def _drop(self, arrival: _Arrival) -> None:
@@ -271,10 +274,7 @@ class TlsServer:
             )
         except OSError as error:  # an SSLError and a TimeoutError are
             if self._end(arrival):
-                reason = _reason(error)
-                self._fail(arrival, reason)
-                if self._refused_certificate is not None and _is_about_certificate(error):
-                    self._refused_certificate(arrival.host, reason)
+                self._fail(arrival, _reason(error), is_login=_is_about_certificate(error))
         self._end(arrival)
 
     def _end(self, arrival: _Arrival) -> bool:
