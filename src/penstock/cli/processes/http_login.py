@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import http.client
+import json
 import ssl
+import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from penstock.cli.kafka.command_config import security_properties
 from penstock.cli.terminal.errors import CommandError, ExitCode
@@ -19,6 +21,10 @@ from penstock.client.security.properties import ClientSecurity, SecurityProblem
 from penstock.model.text.http_url import check_http_url, is_encrypted, is_this_machine
 
 LOGIN_HINT: Final = "put sasl.username and sasl.password into a file, and name it with --command-config"
+
+
+class NoAnswer(Exception):
+    """Nobody answers at an address, or not as it should; the reason is its text."""
 
 
 class HttpLogin:
@@ -45,6 +51,24 @@ class HttpLogin:
                 ExitCode.USAGE,
                 hint="write https://…, or leave sasl.username out of the file",
             )
+
+    def ask(self, method: str, path: str, timeout_s: float, body: object = None) -> Any:
+        """The answer to a request, whose body and answer are JSON; None for an empty one.
+
+        urllib.error.HTTPError for a refusal, NoAnswer where nobody answers, or not in JSON.
+        """
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        try:
+            with self.open(request, timeout_s) as answer:
+                text = answer.read()
+            return json.loads(text) if text else None
+        except urllib.error.HTTPError:
+            raise
+        except (OSError, ValueError) as error:
+            raise NoAnswer(error.reason if isinstance(error, urllib.error.URLError) else error) from error
 
     def open(self, request: urllib.request.Request, timeout_s: float) -> http.client.HTTPResponse:
         """Send a request. OSError, urllib.error.HTTPError among them."""

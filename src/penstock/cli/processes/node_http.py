@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.parse
-import urllib.request
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin
+from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin, NoAnswer
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 DEFAULT_URL = "http://localhost:8080"
@@ -26,17 +25,17 @@ NodeUrl = Annotated[
 def ask_node(url: str, path: str, command_config: Path | None = None, *, method: str = "GET", **query: str) -> Any:
     """Return the JSON answer of the node; CommandError with its reason otherwise."""
     login = HttpLogin(url, command_config, what="node", hint="write http://host:port, https where it has TLS")
-    address = login.url + path + ("?" + urllib.parse.urlencode(query) if query else "")
-    request = urllib.request.Request(address, method=method)
+    path += "?" + urllib.parse.urlencode(query) if query else ""
     try:
-        with login.open(request, TIMEOUT_S) as answer:
-            return json.load(answer)
+        answer = login.ask(method, path, TIMEOUT_S)
+        if answer is None:
+            raise NoAnswer("an empty answer")
+        return answer
     except urllib.error.HTTPError as error:
-        raise _refused(address, error) from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
+        raise _refused(login.url + path, error) from error
+    except NoAnswer as error:
         raise CommandError(
-            f"{url} cannot be reached ({reason})",
+            f"{url} cannot be reached ({error})",
             ExitCode.UNREACHABLE,
             hint="give the HTTP address of the node with --url; https where it has TLS",
         ) from error

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import urllib.error
-import urllib.request
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin
+from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin, NoAnswer
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 
 DEFAULT_URL = "http://localhost:8080"
@@ -40,21 +39,14 @@ class RegistryClient:
         self._ask("DELETE", f"/nodes/{quote(node_id, safe='')}", node_id)
 
     def _ask(self, method: str, path: str, *named: str | None, body: object = None) -> Any:
-        request = urllib.request.Request(f"{self._url}/registry{path}", method=method)
-        if body is not None:
-            request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/json")
         try:
-            with self._login.open(request, TIMEOUT_S) as answer:
-                text = answer.read()
-            return json.loads(text) if text else None
+            return self._login.ask(method, f"/registry{path}", TIMEOUT_S, body)
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refusal(error, named) from error
-        except (OSError, ValueError) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        except NoAnswer as error:
             raise CommandError(
-                f"no registry at {self._url} ({reason})",
+                f"no registry at {self._url} ({error})",
                 ExitCode.UNREACHABLE,
                 hint="start one with `penstock registry serve`, or name another with --registry or REGISTRY_URL",
             ) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import urllib.error
-import urllib.request
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,7 +11,7 @@ from urllib.parse import quote
 
 import typer
 
-from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin
+from penstock.cli.processes.http_login import LOGIN_HINT, HttpLogin, NoAnswer
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 DEFAULT_URL: Final = "http://localhost:8080"
@@ -31,21 +30,14 @@ class AdminApi:
         self._url = self._login.url
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        request = urllib.request.Request(f"{self._url}/api/v1{path}", method=method)
-        if body is not None:
-            request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/json")
         try:
-            with self._login.open(request, TIMEOUT_S) as answer:
-                text = answer.read()
-            return json.loads(text) if text else None
+            return self._login.ask(method, f"/api/v1{path}", TIMEOUT_S, body)
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refusal(error) from error
-        except (OSError, ValueError) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        except NoAnswer as error:
             hint = f"name the HTTP port of a node that runs with {_FLAG}; https where it has TLS"
-            raise CommandError(f"no node at {self._url} ({reason})", ExitCode.UNREACHABLE, hint=hint) from error
+            raise CommandError(f"no node at {self._url} ({error})", ExitCode.UNREACHABLE, hint=hint) from error
 
     def all_of(self, path: str, field: str, query: str = "") -> list[Any]:
         """The entries of a list that comes in pages; `query` is behind the limit, with its `&`."""
