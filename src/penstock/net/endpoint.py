@@ -43,3 +43,12 @@ def is_every_address(host: str) -> bool:
         return ip_address(host).is_unspecified
     except ValueError:
         return False
+
+
+def is_one_address(host: str) -> bool:
+    """Whether this is a single address, spelled as sockets spell it: not a name, nor 0.0.0.0 or ::."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return str(address) == host and not address.is_unspecified

@@ -13,6 +13,7 @@ from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.net.connection.connection import Connection
 from penstock.net.connection.scratch import SCRATCH_BYTES
 from penstock.net.connection.shared import ConnectionLimits, Shared
+from penstock.net.endpoint import is_one_address
 from penstock.net.flow_control import FlowControl
 from penstock.net.interface import NetworkServer, ServerOptions
 from penstock.net.networks import TCP, load_network
@@ -120,6 +121,7 @@ class Listener:
         """Accept connections at the bound address. OSError if it cannot be used after all."""
         loop = asyncio.get_running_loop()
         self._shared.endpoint = bound.endpoint
+        self._shared.has_one_address = is_one_address(bound.endpoint.host)
         if isinstance(bound, TlsServer):
             await bound.serve(self._door, self._make)
         else:

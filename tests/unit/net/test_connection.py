@@ -18,6 +18,7 @@ import uvloop
 from penstock.net.admission.ticket import Ticket
 from penstock.net.connection.connection import Connection
 from penstock.net.connection.shared import ConnectionLimits
+from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.listener import Listener, ListenerOptions, bind
 from penstock.net.reply import Buffers, Reply
@@ -146,10 +147,11 @@ async def served(
     idle_ms_max: int = 60_000,
     service: Service | None = None,
     tls: Tls | None = None,
+    host: str = "127.0.0.1",
 ) -> AsyncIterator[tuple[Service, Listener, Connect]]:
     service = service or Service()
     options = ListenerOptions(
-        host="127.0.0.1",
+        host=host,
         port=0,
         backlog=16,
         receive_buffer_bytes=socket_buffer_bytes,
@@ -539,6 +541,18 @@ def test_a_muted_client_that_goes_is_noticed_and_what_it_sent_is_served() -> Non
             assert listener.muted_count == 0
 
     run(scenario())
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "localhost"])
+def test_a_connection_knows_the_address_at_which_its_client_reached_us(host: str) -> None:
+    async def test() -> None:
+        async with served(host=host) as (_, listener, connect):
+            await connect()
+            await until(lambda: listener.connection_count == 1)
+            (connection,) = listener.connections()
+            assert connection.peer.local == Endpoint("127.0.0.1", listener.port)
+
+    run(test())
 
 
 def test_idle_connections_are_closed_but_not_muted_ones() -> None:

@@ -28,7 +28,7 @@ from penstock.net.connection.frame_splitter import FrameSplitter
 from penstock.net.connection.reading_gate import ReadingGate
 from penstock.net.connection.request_queue import RequestQueue
 from penstock.net.connection.shared import Shared
-from penstock.net.endpoint import NOWHERE, Endpoint, Peer
+from penstock.net.endpoint import Endpoint, Peer
 from penstock.net.flow_control import SMALL_FRAME_BYTES
 from penstock.net.reply import Reply, Work
 from penstock.net.service import Channel
@@ -89,11 +89,7 @@ class Connection(asyncio.BufferedProtocol):
             self._ticket = admitted
         self._answers = AnswerLine(self._transport, shared, self)
         self._gate = ReadingGate(self._transport, shared, self._splitter, self._queue, self._answers, self._unmuted)
-        local = transport.get_extra_info("sockname")
-        if isinstance(local, tuple) and port:
-            self.peer = Peer(next(shared.ids), host, port, Endpoint(str(local[0]), int(local[1])))
-        else:
-            self.peer = Peer(next(shared.ids), "", 0, shared.endpoint or NOWHERE)
+        self.peer = Peer(next(shared.ids), host, port, shared.endpoint if shared.has_one_address else self._local())
         if shared.encrypted:
             self._transport.set_write_buffer_limits(1, 0)  # with 0 a transport of TLS pauses though it is empty
             self.peer = self.peer._replace(certificate=transport.get_extra_info("ssl_object").getpeercert(True))
@@ -108,6 +104,11 @@ class Connection(asyncio.BufferedProtocol):
         elif not self._channel.is_authenticated:
             self._has_to_log_in = True
             self._splitter.frame_bytes_max = min(shared.limits.frame_bytes_max, FRAME_BYTES_BEFORE_LOGIN_MAX)
+
+    def _local(self) -> Endpoint:
+        """The address at which the client reached us, where the listener has several."""
+        name = self._transport.get_extra_info("sockname")
+        return Endpoint(str(name[0]), int(name[1])) if isinstance(name, tuple) else self._shared.endpoint
 
     def _drop_silent(self) -> None:
         """Close the connection without a word: it has not sent a complete request, or not logged in."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Ticket
-from penstock.net.endpoint import Endpoint
+from penstock.net.endpoint import NOWHERE, Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
 from penstock.net.service import Service
@@ -52,8 +52,10 @@ class Shared:
     """The log of connections that were closed for what their clients sent."""
     ids: Iterator[int] = field(default_factory=lambda: count(1))
     """The number of the next connection."""
-    endpoint: Endpoint | None = None
+    endpoint: Endpoint = NOWHERE
     """The local address of connections that do not report their own."""
+    has_one_address: bool = False
+    """Whether it is the local address of all of them, so that none is asked for its own."""
     encrypted: bool = False
     """Whether the connections are under TLS."""
     muted: int = 0
