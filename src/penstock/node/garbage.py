@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import gc
 
-# Objects made and not freed before the young are searched, and how many of those before the next older are. The
-# last is a safety valve: half a million objects that no search has covered.
-THRESHOLDS = (1000, 10, 50)
+# Objects made and not freed before the young are searched, and how many of those before the next older are: a search of
+# ten thousand objects takes up to 5 ms, of four thousand 2. The last is a safety valve: half a million objects that no
+# search has covered.
+THRESHOLDS = (1000, 4, 125)
 # Soon after the start, when all logs are open; then rarely.
 FIRST_SECONDS = 90.0
 INTERVAL_SECONDS = 1800.0
