@@ -1,4 +1,8 @@
-"""Columns as plain arrays for compiled loops. Light to import: nothing is compiled here."""
+"""Columns as plain arrays for compiled loops, and back. Light to import: nothing is compiled here.
+
+Functions of pyarrow that take or return arrays of NumPy import pandas, which takes half a second of the first query of
+every process. These here do the same for the few kinds that there are, without it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Array = TypeVar("Array", bound=NDArray[Any])
+Number = TypeVar("Number", bound=np.generic)
 
 NO_INTS: Ints = np.empty(0, dtype=np.int32)
 NO_LONGS: Longs = np.empty(0, dtype=np.int64)
@@ -50,14 +55,35 @@ def binary(array: pa.Array) -> Binary:
     return Binary(
         ends_view[array.offset : array.offset + len(array) + 1],
         np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else NO_BYTES,
-        _valid(array),
+        valid(array),
     )
 
 
-def _valid(array: pa.Array) -> Bytes:
-    if not array.null_count:
-        return np.ones(len(array), dtype=np.uint8)
-    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False)).view(np.uint8)
+def valid(array: pa.Array) -> Bytes:
+    """1 for each value, 0 for each null."""
+    bitmap = array.buffers()[0]
+    if not array.null_count or bitmap is None:
+        return np.full(len(array), array.null_count == 0, dtype=np.uint8)
+    bits = np.unpackbits(np.frombuffer(bitmap, dtype=np.uint8), count=array.offset + len(array), bitorder="little")
+    return bits[array.offset :]
+
+
+def column(numbers: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """A column of numbers, none of them null; their width is that of `kind`."""
+    assert numbers.dtype.itemsize * 8 == kind.bit_width
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def numbers(column: pa.Array, dtype: type[Number]) -> NDArray[Number]:
+    """The numbers of a column, not copied; what is null is any number."""
+    items = np.frombuffer(column.buffers()[1] or b"", dtype=dtype)
+    return items[column.offset : column.offset + len(column)]
+
+
+def text(value: str) -> pa.StringScalar:
+    data = value.encode()
+    ends = np.array([0, len(data)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data)])[0]
 
 
 def nulls(count: int) -> Binary:

@@ -105,8 +105,6 @@ def edge(
         allowed_hosts=tuple(allowed_host),
         security=security,
     )
-    # kio imports hypothesis wherever it is installed, which would add 0.3 s to the start for nothing.
-    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.edge_server import serve_edge
 
     try:

@@ -34,8 +34,6 @@ def run_broker(loaded: Loaded) -> None:
     configure_logs(settings.logging.level, settings.logging.modules, as_json=settings.logging.format == "json")
     for warning in loaded.warnings:
         logging.getLogger(__name__).warning(warning)
-    # kio imports hypothesis wherever it is installed, which would add 0.3 s to the start for nothing.
-    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.main import serve as serve_node
 
     try:

@@ -98,8 +98,6 @@ def _serve_registry(options: RegistryOptions) -> int:
 
 
 def _serve_cloud_test(options: RegistryOptions, advertised_url: str | None) -> int:
-    # See `penstock serve`.
-    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]
     from penstock.node.cloud_test import serve_cloud_test
 
     return serve_cloud_test(options, advertised_url)

@@ -20,14 +20,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import kio.index
-from kio.schema.errors import ErrorCode as KioErrorCode
-from kio.serial import entity_reader, entity_writer
-from kio.static.constants import EntityType
-
 from penstock.model.ids import NO_TOPIC_ID
 from penstock.protocol.kafka.array_bounds import check_arrays
 from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.protocol.kafka.quick_kio import EntityType, KioErrorCode, entity_reader, entity_writer, kio_index
 from penstock.protocol.kafka.unknown_tags import without_unknown_tags
 
 Entity = Any  # kio's classes differ per version: their fields are known only at run time
@@ -112,7 +108,7 @@ class Messages:
     def __init__(self, api_key: int, version: int) -> None:
         self.api_key = api_key
         self.version = version
-        self._module: ModuleType = kio.index.load_payload_module(api_key, version, EntityType.response)
+        self._module: ModuleType = kio_index.load_payload_module(api_key, version, EntityType.response)
 
     def __getattr__(self, name: str) -> Callable[..., Entity]:
         entity_class = getattr(self._module, name, None)
@@ -134,7 +130,7 @@ def response_messages(api_key: int, version: int) -> Messages:
 
 @functools.cache
 def request_schema(api_key: int, version: int) -> type[Entity]:
-    return kio.index.load_request_schema(api_key, version)
+    return kio_index.load_request_schema(api_key, version)
 
 
 @functools.cache
@@ -159,18 +155,18 @@ def decode_request(api_key: int, version: int, frame: bytes, position: int) -> E
 
 @functools.cache
 def response_reader(api_key: int, version: int) -> Any:
-    return entity_reader(kio.index.load_response_schema(api_key, version))
+    return entity_reader(kio_index.load_response_schema(api_key, version))
 
 
 def response_schema(api_key: int, version: int) -> type[Entity]:
-    return kio.index.load_response_schema(api_key, version)
+    return kio_index.load_response_schema(api_key, version)
 
 
 def load(api_key: int, version: int) -> None:
     """Load everything that the first request of this version would have to wait for."""
     request_reader(api_key, version)
     response_messages(api_key, version)
-    entity_writer(kio.index.load_response_schema(api_key, version))
+    entity_writer(kio_index.load_response_schema(api_key, version))
 
 
 def encode(entity: Entity) -> bytes:

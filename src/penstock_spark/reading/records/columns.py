@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.arrays import Bytes, Ints, Longs
+from penstock_spark.arrays import Bytes, Ints, Longs, column, text
 from penstock_spark.reading.records.batches import DamagedBatch, RecordBatch
 from penstock_spark.reading.records.fields import FIELDS, HEADERS, arrow_schema
 from penstock_spark.reading.records.kernels import decode, decode_headers
@@ -25,7 +25,7 @@ class ColumnBuilder:
         self._place, self._end = place, end
         self.first = first
         self._wanted = tuple(wanted)
-        self._topic = pa.scalar(place.topic, pa.string())
+        self._topic = text(place.topic)
         self._needs_records = not _WITHOUT_RECORDS.issuperset(wanted)
         self.schema = arrow_schema(wanted)
 
@@ -73,13 +73,13 @@ class ColumnBuilder:
             case "topic":
                 return pa.repeat(self._topic, count)
             case "partition":
-                return pa.array(np.full(count, self._place.partition, dtype=np.int32))
+                return column(np.full(count, self._place.partition, dtype=np.int32), pa.int32())
             case "offset":
-                return pa.array(rows.offsets[:count])
+                return column(rows.offsets[:count], pa.int64())
             case "timestamp":
-                return pa.array(rows.times[:count] * 1000).view(FIELDS["timestamp"].type)
+                return column(rows.times[:count] * 1000, FIELDS["timestamp"].type)
             case "timestampType":
-                return pa.array(rows.time_types())
+                return column(rows.time_types(), pa.int32())
             case "_corrupt":
                 return pa.nulls(count, pa.string())
             case _:
@@ -111,7 +111,7 @@ class ColumnBuilder:
         nulls = (
             None if total and (rows.header_counts[: rows.count] > 0).all() else rows.header_counts[: rows.count] == 0
         )
-        array = pa.ListArray.from_arrays(pa.array(ends), structs, type=HEADERS)
+        array = pa.ListArray.from_arrays(column(ends, pa.int32()), structs, type=HEADERS)
         return array if nulls is None else _with_nulls(array, nulls)
 
 

@@ -14,13 +14,15 @@ from penstock_spark.errors import BadRow
 from penstock_spark.writing.encoding.avro_fields import AvroField
 from penstock_spark.writing.encoding.kernels import sized_bytes, varints
 
-_NOTHING = pa.scalar(b"", pa.binary())
-
 
 def avro_values(batch: pa.RecordBatch, fields: Sequence[AvroField]) -> pa.Array:
     """The Avro record of each row."""
     pieces = [_field(field, batch.column(batch.schema.get_field_index(field.name))) for field in fields]
-    return pc.binary_join_element_wise(*pieces, _NOTHING)
+    return _joined(*pieces)
+
+
+def _joined(*pieces: pa.Array | pa.Scalar) -> pa.Array:
+    return pc.binary_join_element_wise(*pieces, pa.scalar(b"", pa.binary()))
 
 
 def _field(field: AvroField, column: pa.Array) -> pa.Array:
@@ -32,7 +34,7 @@ def _field(field: AvroField, column: pa.Array) -> pa.Array:
     null, present = (
         pa.scalar(bytes([2 * branch]), pa.binary()) for branch in (field.null_branch, 1 - field.null_branch)
     )
-    return pc.fill_null(pc.binary_join_element_wise(present, piece, _NOTHING), null)
+    return pc.fill_null(_joined(present, piece), null)
 
 
 def _bytes(kind: str, column: pa.Array) -> pa.Array:

@@ -17,8 +17,10 @@ from penstock_spark.arrays import (
     Longs,
     binary,
     nulls,
+    numbers,
     sealed,
     sealed_binary,
+    valid,
 )
 from penstock_spark.errors import BadRow
 
@@ -72,7 +74,7 @@ def _topics(column: pa.Array | None, count: int, topic: str | None) -> tuple[tup
     if column.null_count:
         raise BadRow("a row has null in the column topic, and there is no option topic")
     encoded = column.dictionary_encode()
-    return tuple(encoded.dictionary.to_pylist()), np.array(encoded.indices.to_numpy(), dtype=np.int32)
+    return tuple(encoded.dictionary.to_pylist()), numbers(encoded.indices, np.int32).copy()
 
 
 def _partitions(column: pa.Array | None, count: int) -> Ints:
@@ -80,14 +82,15 @@ def _partitions(column: pa.Array | None, count: int) -> Ints:
         return np.full(count, -1, dtype=np.int32)
     if (lowest := pc.min(column).as_py()) is not None and lowest < 0:
         raise BadRow(f"the column partition has {lowest}")
-    return np.array(pc.fill_null(column.cast(pa.int32()), -1).to_numpy(), dtype=np.int32)
+    column = column.cast(pa.int32())
+    return np.where(valid(column), numbers(column, np.int32), np.int32(-1))
 
 
 def _times(column: pa.Array) -> Longs:
     if column.null_count:
         raise BadRow("a row has null in the column timestamp")
     micros = column.cast(pa.timestamp("us", tz=column.type.tz)).view(pa.int64())
-    return np.asarray(micros.to_numpy()) // 1000
+    return numbers(micros, np.int64) // 1000
 
 
 def _headers(column: pa.ListArray) -> HeaderColumns:
@@ -96,7 +99,7 @@ def _headers(column: pa.ListArray) -> HeaderColumns:
         column = pc.if_else(column.is_valid(), column, pa.scalar([], column.type))
     names, values = column.flatten().flatten()
     ends = np.zeros(len(column) + 1, dtype=np.int32)
-    np.cumsum(column.value_lengths().to_numpy(zero_copy_only=False), out=ends[1:])
+    np.cumsum(numbers(column.value_lengths(), np.int32), out=ends[1:])
     if names.null_count:
         raise BadRow("a header has no key")
     return HeaderColumns(sealed(ends), sealed_binary(binary(names)), sealed_binary(binary(values)))
