@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from penstock import AsyncBrokerClient, BrokerClient, Message
-from penstock.client.push.errors import LoginFailed, NotConnected, ProtocolError
+from penstock.client.push.errors import LoginFailed, NotConnected, ProtocolError, WrongProtocol
 from penstock.client.security.properties import SecurityProblem
 from tests.support.certificates import Authority
 from tests.support.push_login import MECHANISMS, SHORT_SESSION_MS, USERS, PushLoginProcess
@@ -140,11 +140,30 @@ def test_a_client_with_tls_at_a_plain_port(broker: PushLoginProcess) -> None:
         asyncio.run(AsyncBrokerClient(broker.host, broker.ports["OPEN"], security=security).connect())
 
 
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_PLAINTEXT"])
+def test_a_client_without_tls_at_a_port_with_it(broker: PushLoginProcess, protocol: str) -> None:
+    """The port closes such connections without a word: the client asks it for TLS, and does not wait in vain."""
+    security = properties(broker, protocol)
+    told = f"{broker.push_port} speaks TLS; set security.protocol to SSL, or to SASL_SSL if it wants a login"
+
+    async def publish() -> None:
+        async with AsyncBrokerClient(broker.host, broker.push_port, security=security) as client:
+            await client.publish("topic", b"a")
+
+    with (
+        pytest.raises(WrongProtocol, match=told),
+        BrokerClient(broker.host, broker.push_port, security=security) as client,
+    ):
+        client.publish("topic", b"a")
+    with pytest.raises(WrongProtocol, match=told):
+        asyncio.run(publish())
+
+
 def test_a_client_without_a_login_is_told_that_one_is_wanted(broker: PushLoginProcess) -> None:
     security = {"security.protocol": "SSL", "ssl.ca.location": str(broker.authority.file)}
     with (
         BrokerClient(broker.host, broker.push_port, security=security) as client,
-        pytest.raises(ProtocolError, match="AUTHENTICATE first"),
+        pytest.raises(ProtocolError, match="wants a login there"),
     ):
         client.create_topic(unique_name())
 

@@ -57,6 +57,36 @@ def test_the_commands_log_in(broker: PushLoginProcess, config: Path, tmp_path: P
     assert "not-the-word" not in told.err
 
 
+@pytest.mark.parametrize(
+    ("listener", "protocol", "told"),
+    [
+        ("PUSH", None, "speaks TLS; set security.protocol to SSL, or to SASL_SSL if it wants a login"),
+        ("PUSH", "SASL_PLAINTEXT", "speaks TLS; set security.protocol to SSL, or to SASL_SSL if it wants a login"),
+        ("PUSH", "SSL", "wants a login there; set sasl.mechanism"),
+        ("MUTUAL", None, "speaks TLS; set security.protocol to SSL"),
+        ("MUTUAL", "SSL", "if it wants a certificate of the client, set ssl.certificate.location"),
+        ("BARE", None, "wants a login there; set sasl.mechanism"),
+        ("BARE", "SSL", "does not shake hands"),
+        ("OPEN", "SSL", "if it has no TLS there, set security.protocol to PLAINTEXT"),
+        ("OPEN", "SASL_PLAINTEXT", "asks for no login; set security.protocol to PLAINTEXT"),
+    ],
+)
+def test_a_port_of_another_protocol_is_one_line_with_the_fix(
+    broker: PushLoginProcess, config: Path, listener: str, protocol: str | None, told: str
+) -> None:
+    place: tuple[object, ...] = ("--host", broker.host, "--port", broker.ports[listener])
+    if protocol is not None:
+        config.write_text(config.read_text().replace("SASL_SSL", protocol))
+        place += ("--command-config", config)
+    code = 1 if listener == "OPEN" and protocol == "SASL_PLAINTEXT" else 3
+    environ = {"PENSTOCK_CLIENT__REQUEST_TIMEOUT_MS": "3000"} if told.startswith("if it wants a cert") else {}
+    lines = CommandLine(None)("push", "subscribe", "t", *place, code=code, **environ).err.splitlines()
+    assert told in lines[-1]
+    assert "--command-config" in lines[-1]
+    if not environ:  # only the wait for an answer has lines of its attempts
+        assert len(lines) == 1, lines
+
+
 def test_consumers_log_in(broker: PushLoginProcess, config: Path, tmp_path: Path) -> None:
     topic, module, found = unique_name(), tmp_path / "reader.py", tmp_path / "found"
     module.write_text(CONSUMER.format(topic=topic, file=found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST, DEFAULT_PORT = "localhost", 9999
 DEFAULT_TIMES_S = 30.0, 30.0
+_PROPERTY = re.compile(r"\b(security\.protocol|sasl\.|ssl\.)")
 
 
 @contextlib.contextmanager
@@ -40,15 +42,21 @@ def connected(
         with BrokerClient(host, port, client_id, request_timeout, heartbeat_interval, security=security) as client:
             yield client
     except LoginFailed as error:
-        raise CommandError(f"{error}; check sasl.username and sasl.password of --command-config") from error
+        hint = "" if ";" in str(error) else "; check sasl.username and sasl.password"
+        raise CommandError(_with_file(f"{error}{hint}")) from error
     except (UnknownTopic, UnknownSubscription) as error:
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except (NotConnected, RequestTimeout, ProtocolError) as error:
-        raise CommandError(str(error), ExitCode.UNREACHABLE) from error
+        raise CommandError(_with_file(str(error)), ExitCode.UNREACHABLE) from error
     except BrokerClientError as error:
         raise CommandError(str(error)) from error
     except ValueError as error:  # such as a name that is too long for the protocol
         raise CommandError(str(error), ExitCode.USAGE) from error
+
+
+def _with_file(text: str) -> str:
+    """A text that names properties, with the option that takes them."""
+    return f"{text}; properties are in the file of --command-config" if _PROPERTY.search(text) else text
 
 
 def _times() -> tuple[float, float]:

@@ -22,6 +22,7 @@ from penstock.client.push.arguments import (
     property_pairs,
 )
 from penstock.client.push.calls import Call
+from penstock.client.push.connection.port_problem import PortProblem
 from penstock.client.push.connection.wire import Wire
 from penstock.client.push.connection.wire_socket import Stream, open_socket
 from penstock.client.push.endpoint import PushEndpoint
@@ -72,7 +73,8 @@ class BrokerClient(PushEndpoint):
             core, waiter = self._new_core(), _Waiter()
             core.await_login(waiter.call)
             core.connected(time.monotonic())
-            wire = self._wire = Wire(core, f"{self.host}:{self.port}", opened, self._open)
+            problem = PortProblem(self.host, self.port, self._security, self.request_timeout)
+            wire = self._wire = Wire(core, f"{self.host}:{self.port}", opened, self._open, problem)
             self._core = core
             self._receiver = threading.Thread(target=wire.receive_all, name="push-receiver", daemon=True)
             self._receiver.start()

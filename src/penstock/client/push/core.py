@@ -43,6 +43,10 @@ logger = logging.getLogger(__name__)
 RANGES_PER_ACK = 1000
 CONFLICT = ErrorCode.INVALID_REQUEST
 """The broker's answer to CREATE_SUBSCRIPTION where the subscription is of another topic."""
+LOGIN_WANTED = (
+    "the broker wants a login there; set sasl.mechanism, sasl.username, sasl.password, and security.protocol to"
+    " SASL_SSL, or to SASL_PLAINTEXT if it has no TLS"
+)
 DEAD_AFTER_INTERVALS = 3
 FRAME_BYTES_MAX = 1 << 30
 """A limit that only catches bytes of another protocol; the broker has a limit of its own."""
@@ -71,6 +75,8 @@ class ClientCore:
         """Whether there is a connection on which requests may be sent: the login is done, if there is one."""
         self.has_heard = False
         """Whether the broker has sent anything behind the login on this connection, or on the last one."""
+        self.was_heard = False
+        """Whether the broker has ever sent anything."""
         self._login = login
         self._login_call: Call | None = None
         self.memberships: dict[str, Membership] = {}
@@ -135,6 +141,7 @@ class ClientCore:
         """Take bytes from the broker. Raises ProtocolError if the connection cannot be used any more."""
         self._last_received = now
         self.has_heard = self.is_open
+        self.was_heard = True
         try:
             for frame in self._splitter.feed(data):
                 if frame.type is FrameType.DATA:
@@ -192,23 +199,25 @@ class ClientCore:
         self._give_up(ClientClosed("the client was disconnected before the answer came"))
         self.memberships.clear()
 
-    def failed(self, error: ProtocolError, epoch: int) -> None:
+    def failed(self, error: ProtocolError, epoch: int) -> bool:
         """Give up requests in flight after the broker closed the connection over one of them: they are not sent again.
 
-        Publications whose outcome is unknown leave gaps, so sequences start again.
+        Publications whose outcome is unknown leave gaps, so sequences start again. Returns whether a caller is told.
         """
-        self._give_up(error)
+        is_told = self._give_up(error)
         self._publications = Publications(self.client_id, epoch)
+        return is_told
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, error: Exception) -> bool:
+        calls = [publication.call for publication in self._publications.clear()]
+        waiting, self._pending = self._pending, {}
+        calls += [pending.call for pending in waiting.values() if pending.call is not None]
+        is_told = bool(calls) or self._login_call is not None
         self._end_login_call(error)
         self._published.clear()
-        for publication in self._publications.clear():
-            publication.call.fail(error)
-        waiting, self._pending = self._pending, {}
-        for pending in waiting.values():
-            if pending.call is not None:
-                pending.call.fail(error)
+        for call in calls:
+            call.fail(error)
+        return is_told
 
     # --- the login -------------------------------------------------------------------------------------------------
 
@@ -397,7 +406,11 @@ class ClientCore:
 
     def _refused(self, message_id: int, error: wire.Error) -> None:
         if message_id == NO_ID:
-            raise ProtocolError(f"the broker closes the connection: {error.message}")
+            raise ProtocolError(
+                LOGIN_WANTED
+                if error.code == ErrorCode.ILLEGAL_SASL_STATE and self._login is None
+                else f"the broker closes the connection: {error.message}"
+            )
         publication = self._published.pop(message_id, None)
         if publication is None:
             pending = self._pending.pop(message_id, None)

@@ -122,6 +122,8 @@ class PushEndpoint:
         if not core.is_connected:
             where += ", to which there is no connection at the moment"
         outcome = "it was not sent" if is_certain else "it may have been carried out"
+        if not core.was_heard and self._security.has_tls and not self._security.has_certificate:
+            outcome += "; if it wants a certificate of the client, set ssl.certificate.location and ssl.key.location"
         return RequestTimeout(f"no answer within {self.request_timeout:g} s from {where}: {outcome}")
 
 

@@ -29,6 +29,10 @@ class ProtocolError(BrokerClientError):
     """The broker does not speak the push protocol, or reports that this client does not."""
 
 
+class WrongProtocol(ProtocolError, NotConnected):
+    """The port speaks TLS and this client does not, or it wants a certificate: `security.protocol` does not fit."""
+
+
 class LoginFailed(ProtocolError, NotConnected):
     """The broker does not let this client in, or does not prove that it knows the password itself."""
 

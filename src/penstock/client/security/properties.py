@@ -72,6 +72,10 @@ class ClientSecurity:
     def has_sasl(self) -> bool:
         return self.protocol in ("SASL_PLAINTEXT", "SASL_SSL")
 
+    @property
+    def has_certificate(self) -> bool:
+        return self.certificate_file is not None or self.certificate is not None
+
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> ClientSecurity:
         """SecurityProblem if they do not fit together."""

@@ -21,7 +21,7 @@ def client_context(security: ClientSecurity) -> ssl.SSLContext:
     context.check_hostname = security.verifies_names and security.verifies_certificates
     if not security.verifies_certificates:
         context.verify_mode = ssl.CERT_NONE
-    if security.certificate_file is not None or security.certificate is not None:
+    if security.has_certificate:
         _load_own(context, security)
     return context
 

@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 from penstock.client.push.calls import Call
 from penstock.client.push.connection.backoff import Backoff
+from penstock.client.push.connection.port_problem import PortProblem
 from penstock.client.push.connection.wire_socket import connected, unreachable
 from penstock.client.push.core import ClientCore
 from penstock.client.push.endpoint import PushEndpoint
-from penstock.client.push.errors import NotConnected, ProtocolError
+from penstock.client.push.errors import NotConnected, ProtocolError, WrongProtocol
 from penstock.client.push.events import dispatch
 from penstock.client.push.identity import new_epoch
 from penstock.client.security.properties import ClientSecurity, SecurityProblem
@@ -36,9 +37,12 @@ class AsyncWire:
         self.core = core
         self._endpoint = endpoint
         self._security = security
+        self._port_problem = PortProblem(endpoint.host, endpoint.port, security, endpoint.request_timeout)
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._gone: asyncio.Event = asyncio.Event()
+        self.ended_by: Exception | None = None
+        """The error of the connection that was lost last."""
         self._is_flushing = False
         self._has_due_timer = False
 
@@ -58,6 +62,9 @@ class AsyncWire:
             self._abort()
             if isinstance(error, TimeoutError):
                 raise NotConnected("no answer to the login in time") from error
+            problem = await self._find_problem() if isinstance(error, NotConnected) else None
+            if problem is not None:
+                raise WrongProtocol(problem) from error
             raise
 
     async def leave(self, reason: str) -> None:
@@ -126,7 +133,7 @@ class AsyncWire:
             async with asyncio.timeout(endpoint.request_timeout):
                 transport = await self._connect(lambda: _Protocol(self, gone))
         except OSError as error:  # a timeout is one
-            raise unreachable(endpoint.host, endpoint.port, error) from error
+            raise unreachable(endpoint.host, endpoint.port, error, self._security) from error
         except SecurityProblem as problem:
             raise NotConnected(str(problem)) from problem
         self._transport = transport
@@ -168,10 +175,17 @@ class AsyncWire:
                 logger.warning("the broker has been silent for %.0f s", 3 * endpoint.heartbeat_interval)
                 self._abort()
                 await self._gone.wait()
-            logger.warning("connection to %s:%d lost; connecting again", endpoint.host, endpoint.port)
+            problem = await self._find_problem()
+            if problem is None or not core.failed(WrongProtocol(problem), new_epoch()):
+                logger.warning("connection to %s:%d lost; connecting again", endpoint.host, endpoint.port)
             if core.has_heard:
                 backoff.reset()
             await self._reconnect(backoff)
+
+    async def _find_problem(self) -> str | None:
+        if self.core.was_heard or self._endpoint.dial is not None:
+            return None
+        return await asyncio.to_thread(self._port_problem.find, self.ended_by)
 
     async def _reconnect(self, backoff: Backoff) -> None:
         while True:
@@ -193,5 +207,6 @@ class _Protocol(asyncio.Protocol):
         self._wire.received(data)
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._wire.ended_by = error
         self._wire.core.disconnected()
         self._gone.set()

@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable
 
 from penstock.client.push.connection.backoff import Backoff
+from penstock.client.push.connection.port_problem import PortProblem
 from penstock.client.push.connection.wire_socket import READ_BYTES, Stream
 from penstock.client.push.core import ClientCore
-from penstock.client.push.errors import NotConnected, ProtocolError
+from penstock.client.push.errors import NotConnected, ProtocolError, WrongProtocol
 from penstock.client.push.events import dispatch
 from penstock.client.push.identity import new_epoch
 
@@ -27,9 +28,18 @@ GOODBYE_S = 1.0
 class Wire:
     """The wire of a client from `connect` to `disconnect`, over any number of connections. `lock` guards the core."""
 
-    def __init__(self, core: ClientCore, where: str, opened: Stream, open_again: Callable[[], Stream]) -> None:
+    def __init__(
+        self,
+        core: ClientCore,
+        where: str,
+        opened: Stream,
+        open_again: Callable[[], Stream],
+        port_problem: PortProblem,
+    ) -> None:
         self.core = core
         self._where = where
+        self._port_problem = port_problem
+        self._is_told = False  # why the last connection ended, to a caller
         self.lock = threading.Lock()
         self._socket: Stream | None = opened
         self._open_again = open_again
@@ -77,7 +87,9 @@ class Wire:
         self._drop(opened)
         if self._closing.is_set():
             return False
-        logger.warning("connection to %s lost (%s); connecting again", self._where, reason)
+        if not self._is_told:
+            logger.warning("connection to %s lost (%s); connecting again", self._where, reason)
+        self._is_told = False
         if self.core.has_heard:
             self._backoff.reset()
         return True
@@ -89,15 +101,14 @@ class Wire:
         except BlockingIOError:
             data = None
         except OSError as error:
-            return error.strerror or str(error)
+            return self._end_of(error)
         if data == b"":
-            return "closed by the broker"
+            return self._end_of(None)
         now = time.monotonic()
         try:
             is_alive = self._take(data, now)
         except ProtocolError as error:
-            with self.lock:
-                self.core.failed(error, new_epoch())
+            self._give_up(error)
             return str(error)
         if not is_alive:
             return "the broker is silent"
@@ -106,6 +117,19 @@ class Wire:
             if now >= self._ends_by:
                 return "left"
         return None
+
+    def _end_of(self, error: OSError | None) -> str:
+        """The reason for which a connection has ended. Where all others will end like it, requests are given up."""
+        may_explain = not self.core.was_heard and not self._closing.is_set()
+        problem = self._port_problem.find(error) if may_explain else None
+        if problem is not None:
+            self._give_up(WrongProtocol(problem))
+            return problem
+        return "closed by the broker" if error is None else error.strerror or str(error)
+
+    def _give_up(self, error: ProtocolError) -> None:
+        with self.lock:
+            self._is_told = self.core.failed(error, new_epoch())
 
     def _take(self, data: bytes | None, now: float) -> bool:
         core = self.core

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from typing import Protocol
 
@@ -11,6 +12,9 @@ from penstock.client.security.properties import ClientSecurity, SecurityProblem
 from penstock.client.security.tls_problem import tls_problem
 
 READ_BYTES = 256 * 1024
+# A connection that was made, and ended in the handshake.
+_BROKEN = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLEOFError)
+_NO_TLS = "if it has no TLS there, set security.protocol to PLAINTEXT, or to SASL_PLAINTEXT if it wants a login"
 _TIMEVAL = struct.Struct("ll")
 
 
@@ -36,7 +40,7 @@ def open_socket(
         if security.has_tls:
             stream = _encrypted(opened, host, security)
     except OSError as error:
-        raise unreachable(host, port, error) from error
+        raise unreachable(host, port, error, security) from error
     except SecurityProblem as problem:
         raise NotConnected(str(problem)) from problem
     # Not Python's own timeouts: they cost a system call for each read, and reads and writes share one.
@@ -70,7 +74,7 @@ def connected(host: str, port: int, timeout_s: float) -> socket.socket:
     return opened
 
 
-def unreachable(host: str, port: int, error: OSError) -> NotConnected:
+def unreachable(host: str, port: int, error: OSError, security: ClientSecurity) -> NotConnected:
     if isinstance(error, socket.gaierror):
         return NotConnected(f"the name {host} is not known ({error.strerror})")
     problem = tls_problem(error)
@@ -78,6 +82,8 @@ def unreachable(host: str, port: int, error: OSError) -> NotConnected:
         return NotConnected(f"{host}:{port} {problem}")
     reason = "no answer in time" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
     place = f"{host}:{port}" if port else host
+    if security.has_tls and isinstance(error, _BROKEN):
+        return NotConnected(f"{place} does not shake hands ({reason}); {_NO_TLS}")
     return NotConnected(f"no broker at {place} ({reason}); start one with `penstock serve`, or name its push port")
 
 
