@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from penstock import BrokerClient
+from tests.support.acl_client import GROUP, TOPIC, AclClient, matching, rule
 from tests.support.command_line import CommandLine
 from tests.support.edge_process import EdgeProcess
+from tests.support.http_json import ask
 from tests.support.push_login import USERS, PushLoginProcess
-from tests.support.raw_client import unique_name
+from tests.support.raw_client import RawClient, unique_name
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("F-04", "Q-03")
@@ -85,6 +89,38 @@ def test_a_port_of_another_protocol_is_one_line_with_the_fix(
     assert "--command-config" in lines[-1]
     if not environ:  # only the wait for an answer has lines of its attempts
         assert len(lines) == 1, lines
+
+
+@pytest.mark.parametrize("kind", [TOPIC, GROUP])
+@pytest.mark.parametrize("command", ["subscribe", "join-subscription"])
+def test_a_right_that_is_taken_away_is_told(broker: PushLoginProcess, tmp_path: Path, command: str, kind: int) -> None:
+    topic = unique_name()
+    name = f"{topic}-bob" if command == "subscribe" else f"{topic}-readers"
+    config = tmp_path / "bob.properties"
+    config.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=bob\nsasl.password={USERS['bob']}"
+    )
+    place = ("--host", broker.host, "--port", broker.ports["BARE"], "--client-id", "bob", "--command-config", config)
+    with RawClient(broker.host, broker.port) as admin, ThreadPoolExecutor(1) as pool:
+        admin.create_topic(topic)
+        acls = AclClient(admin)
+        acls.created(rule(TOPIC, topic, principal="User:bob"), rule(GROUP, name, principal="User:bob"))
+        with BrokerClient(broker.host, broker.port) as client:
+            client.create_subscription(name, topic)
+        listening = pool.submit(
+            CommandLine(None), "push", command, topic if command == "subscribe" else name, *place, code=1
+        )
+        wait_until(lambda: _members(broker, name) == 1, what="bob listens")
+        acls.delete(matching(kind=kind, name=topic if kind == TOPIC else name))
+        told = listening.result(60).err.splitlines()[-1]
+    right = f"topic {topic!r}" if kind == TOPIC else f"group {name!r}"
+    reason = f"the right to read {right} was taken away: subscription {name!r} needs it"
+    assert told == f"penstock: subscription {name} is lost: {reason}"
+
+
+def _members(broker: PushLoginProcess, name: str) -> int:
+    rows = ask(broker.http_port, "/push/subscriptions").body["subscriptions"]
+    return int(next(row["members"] for row in rows if row["name"] == name))
 
 
 def test_consumers_log_in(broker: PushLoginProcess, config: Path, tmp_path: Path) -> None:

@@ -190,7 +190,9 @@ class PushDoor:
                 error = self._lost_right(connection.session, live)
                 if error is not None:
                     self.access.audit.denied(connection.session, Operation.READ, *error[1:])
-                    connection.fail(f"the right to read subscription {live.name!r} was taken away", error[0])
+                    code, kind, name = error
+                    right = f"the right to read {kind.name.lower()} {name!r} was taken away"
+                    connection.fail(f"{right}: subscription {live.name!r} needs it", code)
                     break
 
     def _lost_right(self, session: Session, live: LiveSubscription) -> tuple[ErrorCode, ResourceType, str] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import contextlib
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,9 @@ from penstock.cli.push.listen import Shape, listen
 from penstock.cli.push.session import DEFAULT_HOST, DEFAULT_PORT, connected
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
+
+if TYPE_CHECKING:
+    from penstock.client.push.client import BrokerClient
 
 app = typer.Typer(no_args_is_help=True, help="Publish and subscribe over the push protocol.")
 reset.register(app)
@@ -143,9 +147,20 @@ def subscribe(
         client.create_subscription(name, topic, start)
         try:
             listen(client, name, count=count, verbose=verbose, shape=output)
-        finally:
+        except CommandError:
             if group is None:
-                client.delete_subscription(name)
+                _try_deletion(client, name)
+            raise
+        if group is None:
+            client.delete_subscription(name)
+
+
+def _try_deletion(client: BrokerClient, name: str) -> None:
+    """Delete a temporary subscription that was lost. Why it was is what the user has to know, not why this fails."""
+    from penstock.client.push.errors import BrokerClientError
+
+    with contextlib.suppress(BrokerClientError):
+        client.delete_subscription(name)
 
 
 def parse_offset(text: str) -> int | str:

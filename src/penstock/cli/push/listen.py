@@ -33,10 +33,19 @@ def listen(client: BrokerClient, name: str, *, count: int | None, verbose: bool,
     client.subscribe_to_subscription(name, printer.print)
     while not enough.wait(POLL_S):
         if not client.is_subscribed(name):
-            raise CommandError(f"subscription {name} was deleted meanwhile")
+            raise _lost(client, name)
     if client.is_subscribed(name):
         client.unsubscribe_from_subscription(name)
     sys.stdout.flush()
+
+
+def _lost(client: BrokerClient, name: str) -> CommandError:
+    from penstock.client.push.errors import UnknownSubscription
+
+    reason = client.lost_subscription(name)
+    if reason is None or isinstance(reason, UnknownSubscription):
+        return CommandError(f"subscription {name} was deleted meanwhile")
+    return CommandError(f"subscription {name} is lost: {reason}")
 
 
 class _Printer:

@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 RANGES_PER_ACK = 1000
 CONFLICT = ErrorCode.INVALID_REQUEST
 """The broker's answer to CREATE_SUBSCRIPTION where the subscription is of another topic."""
+RIGHTS = (ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 LOGIN_WANTED = (
     "the broker wants a login there; set sasl.mechanism, sasl.username, sasl.password, and security.protocol to"
     " SASL_SSL, or to SASL_PLAINTEXT if it has no TLS"
@@ -80,6 +81,9 @@ class ClientCore:
         self._login = login
         self._login_call: Call | None = None
         self.memberships: dict[str, Membership] = {}
+        self.lost: dict[str, Exception] = {}
+        """Subscriptions that could not be joined again, and why."""
+        self._taken_away: wire.Error | None = None  # the right for whose lack the last connection ended
         self._partitioner = Partitioner(f"{client_id} {epoch}")
         self.partition_counts = self._partitioner.counts
         self.choose_partition = self._partitioner.choose
@@ -288,6 +292,7 @@ class ClientCore:
             membership.name = answer.subscription
             membership.credit = answer.credit
             self.memberships[membership.name] = membership
+            self.lost.pop(membership.name, None)
             call.succeed(membership)
 
         self._send(Pending(membership.request(self.client_id), answered, call.fail, call))
@@ -341,8 +346,12 @@ class ClientCore:
             if isinstance(error, BrokerRefused) and error.code in TRANSIENT:
                 self._to_rejoin.append(membership)  # at the next tick
                 return
+            taken = self._taken_away
+            if taken is not None and isinstance(error, BrokerRefused) and error.code == taken.code:
+                error = refusal(taken.code, taken.message)  # which says what right it was, and to what
             logger.error("subscription %s is lost: %s", membership.name, error)
             self.memberships.pop(membership.name, None)
+            self.lost[membership.name] = error
             self._events.append(Lost(membership, error))
 
         self._send(Pending(membership.request(self.client_id), _nothing, refused))
@@ -406,6 +415,7 @@ class ClientCore:
 
     def _refused(self, message_id: int, error: wire.Error) -> None:
         if message_id == NO_ID:
+            self._taken_away = error if error.code in RIGHTS else None
             raise ProtocolError(
                 LOGIN_WANTED
                 if error.code == ErrorCode.ILLEGAL_SASL_STATE and self._login is None

@@ -67,6 +67,14 @@ class PushEndpoint:
         core = self._core
         return core is not None and name in core.memberships
 
+    def lost_subscription(self, name: str) -> Exception | None:
+        """Why this client is no member any more, if it was the broker's will.
+
+        UnknownSubscription if the subscription was deleted, another BrokerRefused if a right was taken away.
+        """
+        core = self._core
+        return None if core is None else core.lost.get(name)
+
     def _running(self) -> ClientCore:
         core = self._core
         if core is not None:
