@@ -93,6 +93,48 @@ def test_a_running_node_shows_no_secret(tmp_path: Path, secrets: tuple[str, ...]
     assert not [text for text in shown if WORD in text]
 
 
+SASL = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=a\nsasl.password={}\n"
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required username=a password={};"
+COMMANDS = [
+    ("topic", "list", "--bootstrap-server", "127.0.0.1:1"),
+    ("push", "publish", "t", "x", "--port", "1"),
+    ("security", "token", "list", "--url", "http://127.0.0.1:1"),
+    ("pipe", "status", "--url", "http://127.0.0.1:1"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_file_with_a_password_that_others_can_read_is_warned_of(
+    alone: CommandLine, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(SASL.format(WORD))
+    for mode, is_told in ((0o644, True), (0o640, True), (0o600, False), (0o400, False)):
+        path.chmod(mode)
+        told = alone(*command, "--command-config", path, code=3).err
+        assert told.count(f"open to other users of this machine ({mode:04o}); run: chmod 600 {path}\n") == is_told
+        assert ("chmod" in told) == is_told
+        assert WORD not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        (SASL.replace("sasl.username=a\nsasl.password={}", f"sasl.jaas.config={JAAS}"), True),
+        ("security.protocol=PLAINTEXT\nssl.key.password={}\n", True),
+        ("security.protocol=PLAINTEXT\nssl.keystore.key={}\n", True),
+        ("security.protocol=PLAINTEXT\nssl.key.pem={}\n", True),
+        ("security.protocol=PLAINTEXT\nssl.ca.location=/{}\nsasl.password=\n", False),
+    ],
+)
+def test_which_properties_are_secrets(alone: CommandLine, tmp_path: Path, text: str, is_told: bool) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(text.format(WORD))
+    path.chmod(0o644)
+    told = alone(*COMMANDS[0], "--command-config", path, code=3).err
+    assert ("chmod 600" in told) == is_told
+
+
 def test_an_address_in_a_text_of_another_kind_is_hidden(alone: CommandLine) -> None:
     for output in ("table", "json"):
         shown = alone("config", "show", "--changed", "-o", output, PENSTOCK_NODE__RACK=URL, PENSTOCK_NODE__NAME=URL)

@@ -46,6 +46,7 @@ def write_config(broker: PushLoginProcess, path: Path, password: str) -> Path:
         "sasl.username=alice\n"
         f"sasl.password={password}\n"
     )
+    path.chmod(0o600)
     return path
 
 

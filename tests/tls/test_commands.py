@@ -63,6 +63,7 @@ sasl.password={PASSWORD}
 ssl.ca.location={broker.authority.file}
 """
     )
+    path.chmod(0o600)
     command = CommandLine(broker.address("LOGIN"))
     command("topic", "list", "--command-config", path)
     failed = command("topic", "list", "--command-config", path, "-X", "sasl.password=other", code=1)

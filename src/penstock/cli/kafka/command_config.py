@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import shlex
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +22,9 @@ from typing import Annotated, Any
 import typer
 
 from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.output import note
+
+_OTHERS = 0o077
 
 CommandConfig = Annotated[
     Path | None,
@@ -39,14 +45,34 @@ def read_command_config(path: Path | None) -> list[str]:
     from penstock.client.security.property_file import parse_properties
 
     try:
-        found = parse_properties(path.read_text())
+        with path.open() as file:
+            mode = os.fstat(file.fileno()).st_mode
+            found = parse_properties(file.read())
     except OSError as error:
         raise CommandError(f"--command-config {path}: {error.strerror}", ExitCode.NOT_FOUND) from error
     except UnicodeDecodeError as error:
         raise CommandError(f"--command-config {path} is not text", ExitCode.USAGE) from error
     except SecurityProblem as problem:
         raise CommandError(f"--command-config {path}: {problem}", ExitCode.USAGE) from None
+    if _is_shared(mode) and any(value and _is_secret(name) for name, value in found.items()):
+        _warn(path, stat.S_IMODE(mode))
     return [f"{name}={value}" for name, value in found.items()]
+
+
+def _is_shared(mode: int) -> bool:
+    return stat.S_ISREG(mode) and bool(mode & _OTHERS)
+
+
+def _is_secret(name: str) -> bool:
+    from penstock.client.security.properties import SECRETS
+
+    return name in SECRETS or name.endswith("password")  # that of a store is Java's, and not ours to read
+
+
+@functools.cache  # once for a file: a command may read it for each of its connections
+def _warn(path: Path, mode: int) -> None:
+    remedy = f"chmod 600 {shlex.quote(str(path.absolute()))}"
+    note(f"penstock: {path} has a secret and is open to other users of this machine ({mode:04o}); run: {remedy}")
 
 
 def security_properties(path: Path | None) -> dict[str, str]:
