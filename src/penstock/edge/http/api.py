@@ -33,6 +33,7 @@ from penstock.edge.http.bodies import (
     SegmentBody,
     SegmentsBody,
     StatsBody,
+    StatusBody,
 )
 from penstock.edge.http.cursors import BEGINNING, TIME_MAX, Position, position_of
 from penstock.edge.http.message_json import message_json, page_json, shown_time
@@ -215,11 +216,11 @@ def _add_figures(app: FastAPI, store: Store, service: EdgeService, access: Acces
         return SegmentsBody(generation=store.active.identity.number, segments=bodies)
 
     @app.get("/health", tags=["figures"], responses=_unready())
-    async def health(request: Request, response: Response) -> HealthBody:
+    async def health(request: Request, response: Response) -> HealthBody | StatusBody:
         return _shown_health(service.health(), may_see(request), response)
 
     @app.get("/health/ready", tags=["figures"], responses=_unready())
-    async def ready(request: Request, response: Response) -> HealthBody:
+    async def ready(request: Request, response: Response) -> HealthBody | StatusBody:
         return _shown_health(service.health(), may_see(request), response)
 
     @app.get("/health/live", tags=["figures"])
@@ -245,10 +246,8 @@ def _unready() -> dict[int | str, dict[str, Any]]:
     return {503: {"description": "Not ready", "model": HealthBody}}
 
 
-def _shown_health(body: HealthBody, with_details: bool, response: Response) -> HealthBody:
-    """The status for every session, the details for those that may describe the cluster."""
+def _shown_health(body: HealthBody, with_details: bool, response: Response) -> HealthBody | StatusBody:
+    """The status for everybody, the details for sessions that may describe the cluster."""
     if not body.ready:
         response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    if with_details:
-        return body
-    return body.model_copy(update={"broker": "", "feed": "", "last_message": None, "problems": []})
+    return body if with_details else StatusBody(status=body.status)

@@ -127,6 +127,12 @@ class HealthBody(_Body):
     problems: list[str]
 
 
+class StatusBody(_Body):
+    """The health for those who may not describe the cluster."""
+
+    status: str = Field(examples=["ready"])
+
+
 class RefreshAskedBody(_Body):
     status: str = Field(examples=["asked"])
     detail: str
