@@ -39,6 +39,15 @@ def test_without_settings_there_are_three_plain_doors() -> None:
     assert check_exposure(plans, Settings()) == []
 
 
+def test_a_unix_socket_of_kafka_is_not_the_host_of_push_clients() -> None:
+    plans = plan_doors(settings_of(kafka={"host": "unix:/run/kafka.sock"}))
+    assert [str(plan) for plan in plans.all] == [
+        "PLAINTEXT at unix:/run/kafka.sock", "PUSH at 127.0.0.1:9999", "HTTP at 127.0.0.1:8080",
+    ]  # fmt: skip
+    named = plan_doors(settings_of(kafka={"host": "unix:/run/kafka.sock"}, push={"host": "localhost"}))
+    assert str(named.push) == "PUSH at localhost:9999"
+
+
 def test_doors_that_are_switched_off_have_no_plan() -> None:
     plans = plan_doors(settings_of(push={"enabled": False}, http={"enabled": False}))
     assert (plans.push, plans.http) == (None, None)

@@ -119,7 +119,7 @@ class PushSettings(Section):
     enabled: bool = True
     """Open the push door, and recognise push clients at the Kafka port."""
     host: Host | None = None
-    """Address to listen on; that of the Kafka port if it is not set."""
+    """Address to listen on; that of the Kafka port if it is not set, 127.0.0.1 if that is a unix socket."""
     port: Port = 9999
     """Port of the push door; 0 takes a free one."""
     credit: Annotated[int, Field(ge=1, le=100_000)] = 100

@@ -133,7 +133,14 @@ def _kafka_addresses(settings: Settings) -> list[NamedAddress]:
 
 def _push_address(settings: Settings) -> NamedAddress:
     own = next((one for one in _named(settings) if one.name == PUSH), None)
-    return own or NamedAddress(PUSH, settings.push.host or settings.kafka.host, settings.push.port)
+    return own or NamedAddress(PUSH, settings.push.host or _host_of_kafka(settings), settings.push.port)
+
+
+def _host_of_kafka(settings: Settings) -> str:
+    """The host of a door that has none of its own. It is for TCP: a unix socket of Kafka's is not for other doors."""
+    host = settings.kafka.host
+    default: str = type(settings.kafka).model_fields["host"].default
+    return default if host.startswith(UNIX) else host
 
 
 def _http_address(settings: Settings) -> NamedAddress:
