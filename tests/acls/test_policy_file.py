@@ -8,6 +8,7 @@ import signal
 import subprocess
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from penstock.model.errors import ErrorCode
 from tests.support.acl_client import AclClient, rule
 from tests.support.batches import Record, batch
+from tests.support.broker_process import free_port
+from tests.support.certificates import Authority
 from tests.support.fixtures import running
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
@@ -170,6 +173,45 @@ def test_a_node_does_not_start_without_the_rules_it_was_given(tmp_path: Path, te
     assert ended.returncode == 2
     assert f"penstock: acl.policy_file policy.json: {told}" in ended.stderr
     assert "; correct the file, or take the setting out" in ended.stderr
+
+
+class WorldNode(PolicyNode):
+    """A node with a door to the world, which has TLS and takes clients without a certificate."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        server, process = Authority(directory / "tls").issue("server"), self.process
+        self.door = f"0.0.0.0:{free_port()}"
+        process._config = (
+            f"{SETTINGS}tls: {{certificate_file: {server.certificate_file}, key_file: {server.key_file}}}\n"
+            f"listeners: {{addresses: 'HERE://{process.host}:{process.port},WORLD://{self.door}',"
+            " protocols: 'HERE:PLAINTEXT,WORLD:SSL'}\n"
+        )
+
+
+@pytest.mark.parametrize("who", [ME, "User:*"])
+def test_a_door_to_the_world_allows_no_super_user_without_a_login(tmp_path: Path, who: str) -> None:
+    node = WorldNode(tmp_path)
+    node.process.prepare()
+    node.write(OPEN, super_users=[who])
+    command = node.process.command()
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    told = f"{who} is a super user, and the door WORLD at {node.door} takes clients without a login"
+    assert f"penstock: acl.policy_file policy.json: {told}" in ended.stderr
+
+
+def test_nor_one_that_comes_with_a_change(tmp_path: Path) -> None:
+    node = WorldNode(tmp_path)
+    kept = OPEN[1:]  # all but topics
+    node.write(kept, super_users=["User:admin"])
+    with contextmanager(running)(node.process), RawClient(node.process.host, node.process.port) as client:
+        node.write(OPEN, super_users=[ME])
+        wait_until(lambda: node.metric("penstock_policy_file_failures_total") == 1, what="the file is refused")
+        assert node.log_count("cannot be used, the old rules go on: policy.json: User:ANONYMOUS is a super user") == 1
+        assert client.produce("orders", BATCH).error_code == DENIED
+        node.write(OPEN, super_users=["User:admin"])
+        wait_until(lambda: node.metric("penstock_acl_rules") == len(OPEN), what="the next file is in force")
 
 
 def test_denials_and_changes_are_in_the_audit_log(node: PolicyNode, client: RawClient) -> None:

@@ -195,7 +195,7 @@ class Node:
             self._closing.push_async_callback(hosted.stop)
 
     def _follow_policy_file(self) -> None:
-        policy_file = self._policy_file = open_policy_file(self.settings, self.access)
+        policy_file = self._policy_file = open_policy_file(self.settings, self.access, self._plans)
         connect_access_probes(self.access, policy_file, self.metrics, self.health)
         if policy_file is not None:
             policy_file.watch()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from penstock.cluster.controller.acls_frontend import stored_rules
 from penstock.config.settings import Settings
 from penstock.config.settings.acl import STANDARD
+from penstock.node.security.door_plans import DoorPlans
+from penstock.node.security.exposure import super_users_check
 from penstock.node.security.extensions import load_authorizer
 from penstock.node.security.policy_file import PolicyFile
 from penstock.observability.health import Health
@@ -31,12 +33,12 @@ def _authorizer(settings: Settings, store: MetadataStore) -> Authorizer:
     return authorizer
 
 
-def open_policy_file(settings: Settings, access: Access) -> PolicyFile | None:
+def open_policy_file(settings: Settings, access: Access, plans: DoorPlans) -> PolicyFile | None:
     """The policy file with its rules in force, if the node has one. StartError if it cannot be used."""
     path, authorizer = settings.acl.policy_file, access.authorizer
     if path is None or not isinstance(authorizer, StandardAuthorizer):
         return None
-    policy_file = PolicyFile(path, authorizer)
+    policy_file = PolicyFile(path, authorizer, super_users_check(plans, settings))
     policy_file.load()
     return policy_file
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from penstock.config.settings import Settings
 from penstock.net.networks import TCP
 from penstock.node.errors import SettingsError
 from penstock.node.security.door_plans import HTTP, DoorPlan, DoorPlans
+from penstock.security.acl.policy import Policy, PolicyError
 from penstock.security.acl.rule import EVERYONE
 from penstock.security.principal import ANONYMOUS
 from penstock.security.tls.options import ClientAuth
 
+logger = logging.getLogger(__name__)
+
 PLAIN = "PLAIN"
+_ANYONE = (str(ANONYMOUS), EVERYONE)
 WAYS_OUT = (
     "run `penstock security init` to make certificates, an administrator and the settings, listen on 127.0.0.1, or"
     " accept it with --insecure (security.insecure)"
@@ -23,12 +28,34 @@ WAYS_OUT = (
 
 def check_exposure(plans: DoorPlans, settings: Settings, ways_out: str = WAYS_OUT) -> list[str]:
     """The doors that are open to other machines without protection, if the user accepts that; SettingsError if not."""
-    # A network of another package has addresses of its own, and decides itself who reaches them.
-    reachable = [plan for plan in plans.all if plan.network == TCP and not is_local(plan.host)]
-    found = [problem for plan in reachable for problem in _problems(plan, settings)]
+    found = [problem for plan in _reachable(plans) for problem in _problems(plan, settings)]
     if found and not settings.security.insecure:
         raise SettingsError("\n".join((*found, ways_out)))
     return found
+
+
+def super_users_check(plans: DoorPlans, settings: Settings) -> Callable[[Policy], None]:
+    """The same for super users that a policy file names, at the start and when it changes: PolicyError refuses it."""
+    doors = [plan for plan in _reachable(plans) if _takes_anyone(plan)]
+
+    def check(policy: Policy) -> None:
+        found = [
+            f"{name} is a super user, and the door {plan} takes clients without a login"
+            for name in _ANYONE
+            if name in policy.super_users
+            for plan in doors
+        ]
+        if found and not settings.security.insecure:
+            raise PolicyError("; ".join(found))
+        for problem in found:
+            logger.warning("%s; security.insecure allows it", problem)
+
+    return check
+
+
+def _reachable(plans: DoorPlans) -> list[DoorPlan]:
+    """A network of another package has addresses of its own, and decides itself who reaches them."""
+    return [plan for plan in plans.all if plan.network == TCP and not is_local(plan.host)]
 
 
 def _problems(plan: DoorPlan, settings: Settings) -> Iterator[str]:
@@ -57,7 +84,7 @@ def _rights_of_all(settings: Settings) -> Iterator[str]:
     acl = settings.acl
     if acl.allow_everyone_if_no_acl_found:
         yield "everyone may do everything that no rule is about (acl.allow_everyone_if_no_acl_found)"
-    for name in (str(ANONYMOUS), EVERYONE):
+    for name in _ANYONE:
         if name in acl.super_users:
             yield f"{name} is a super user (acl.super_users)"
 

@@ -28,7 +28,7 @@ from penstock.node.errors import SettingsError
 from penstock.node.http import http_times
 from penstock.node.security.certificates import DoorCertificates
 from penstock.node.security.door_plans import DoorPlan, DoorPlans, plan_lone_port
-from penstock.node.security.exposure import check_exposure
+from penstock.node.security.exposure import check_exposure, super_users_check
 from penstock.node.security.extensions import check_acl_settings, load_authenticator, load_authorizer
 from penstock.node.security.logins import audit_handshakes, build_logins, request_login, web_sessions
 from penstock.node.security.policy_file import PolicyFile
@@ -115,7 +115,7 @@ async def open_lone_port(stack: AsyncExitStack, settings: Settings, address: Por
     authorizer = _authorizer(settings)
     access = Access(authorizer=authorizer)
     users, tokens = UserTable(_secret(settings), settings.sasl.scram_iterations), TokenTable()
-    files = tuple(_files(settings, authorizer, users, tokens))
+    files = tuple(_files(settings, plans, authorizer, users, tokens))
     for file in files:
         file.load()
         file.watch()
@@ -179,10 +179,10 @@ def _secret(settings: Settings) -> bytes:
 
 
 def _files(
-    settings: Settings, authorizer: Authorizer, users: UserTable, tokens: TokenTable
+    settings: Settings, plans: DoorPlans, authorizer: Authorizer, users: UserTable, tokens: TokenTable
 ) -> Iterator[WatchedFile[Any]]:
     if settings.acl.policy_file is not None and isinstance(authorizer, StandardAuthorizer):
-        yield PolicyFile(settings.acl.policy_file, authorizer)
+        yield PolicyFile(settings.acl.policy_file, authorizer, super_users_check(plans, settings))
     if settings.security.users_file is not None:
         yield UsersFile(settings.security.users_file, users, tokens)
 

@@ -6,6 +6,7 @@ import logging
 import os
 import shlex
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from penstock.node.security.watched_file import BYTES_MAX, INTERVAL_MS, WatchedFile
@@ -20,7 +21,21 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 class PolicyFile(WatchedFile[Policy]):
     """The file, and the authorizer that has its rules."""
 
-    def __init__(self, path: Path, authorizer: StandardAuthorizer, *, interval_ms: int = INTERVAL_MS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        authorizer: StandardAuthorizer,
+        check: Callable[[Policy], None],
+        *,
+        interval_ms: int = INTERVAL_MS,
+    ) -> None:
+        """`check` raises PolicyError for a file that may not be put in force."""
+
+        def read(path: Path) -> Policy:
+            policy = _read(path)
+            check(policy)
+            return policy
+
         def put(policy: Policy) -> None:
             authorizer.set_policy(policy)
             logger.info(
@@ -33,7 +48,7 @@ class PolicyFile(WatchedFile[Policy]):
             setting="acl.policy_file",
             title="policy file",
             kept="the old rules go on",
-            read=_read,
+            read=read,
             put=put,
             interval_ms=interval_ms,
         )
