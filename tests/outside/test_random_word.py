@@ -11,7 +11,6 @@ import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from secrets import token_hex
 
 import pytest
 import yaml
@@ -21,6 +20,7 @@ from tests.support.broker_process import free_port
 from tests.support.certificates import Authority
 from tests.support.command_line import CommandLine
 from tests.support.penstock_process import PenstockProcess
+from tests.support.random_words import Words, forms
 from tests.support.raw_client import RawClient
 from tests.support.secret_settings import ELSEWHERE, PASSWORDS, WORDS, given, lines_away
 from tests.support.wire import encode_request, frame
@@ -29,30 +29,6 @@ from tests.web_login.secured import WebClient, basic
 pytestmark = [pytest.mark.full, pytest.mark.feature("F-20")]
 
 PLACES = ("setting", "admin", "alice", "changed", "wrong", "garbage", "token", "session")
-
-
-class Words:
-    """A word for each place; the place is told if it is found where it may not be."""
-
-    def __init__(self) -> None:
-        self._by_place = {place: token_hex(12) for place in PLACES}
-
-    def __getitem__(self, place: str) -> str:
-        return self._by_place[place]
-
-    def __setitem__(self, place: str, word: str) -> None:
-        self._by_place[place] = word
-
-    def found_in(self, content: bytes) -> list[str]:
-        return [place for place, word in self._by_place.items() if any(form in content for form in _forms(word))]
-
-
-def _forms(word: str) -> Iterator[bytes]:
-    yield word.encode()
-    yield word.encode().hex().encode()
-    for shift in range(3):  # in the middle of something that is encoded as base64, at each of its positions
-        encoded = base64.b64encode(b"\0" * shift + word.encode())
-        yield encoded[4 if shift else 0 : len(encoded) // 4 * 4 - 4]
 
 
 class Node(PenstockProcess):
@@ -92,7 +68,7 @@ class Run:
     """The node, and everything that anybody was told."""
 
     def __init__(self, directory: Path) -> None:
-        self.words = Words()
+        self.words = Words(*PLACES)
         self.directory = directory
         self.node = Node(directory, self.words)
         self.told: list[tuple[str, bytes]] = []
@@ -254,8 +230,8 @@ def test_no_secret_is_anywhere(run: Run) -> None:
 
 @pytest.mark.parametrize("form", range(5))
 def test_a_word_is_found_in_every_form(form: int) -> None:
-    words = Words()
-    content = list(_forms(words["alice"]))[form]
+    words = Words(*PLACES)
+    content = list(forms(words["alice"]))[form]
     assert words.found_in(b"before" + content + b"after") == ["alice"]
     for lead in (b"", b"x", b"xy"):
         assert words.found_in(base64.b64encode(lead + words["token"].encode() + b"z")) == ["token"]
