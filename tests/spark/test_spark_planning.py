@@ -54,7 +54,8 @@ def test_a_limit_is_kept_and_always_lets_something_through(
 
 @given(st.dictionaries(places, st.integers(0, 1 << 40)), st.none() | st.integers(1, 9))
 def test_progress_survives_the_checkpoint(offsets: dict[TopicPartition, int], least: int | None) -> None:
-    progress = Progress(offsets, "group", least, ids={place.topic: f"id of {place.topic}" for place in offsets})
+    ids = {place.topic: f"id-of-{place.topic}" for place in offsets}
+    progress = Progress(offsets, "a group & more", least, ids=ids, began=offsets or None)
     assert Progress.from_json(progress.to_json()) == progress
 
 
@@ -63,14 +64,41 @@ def test_offsets_mean_nothing_in_a_topic_that_was_made_later() -> None:
     progress = Progress(offsets, "group", ids={"a": "1", "b": "2"})
     assert progress.of_same_topics({"a": "1", "b": "3", "c": "4"}).keys() == {("a", 0), ("c", 1)}
     assert progress.of_same_topics({}) == offsets, "a topic that has gone is not another one"
-    before = {key: value for key, value in progress.to_json().items() if key != "ids"}
-    assert Progress.from_json(before).of_same_topics({"a": "9"}) == offsets, "a checkpoint of an earlier version"
+    assert Progress(offsets, "group").of_same_topics({"a": "9"}) == offsets, "ids that are not known"
+
+
+def test_the_form_is_that_of_sparks_own_source() -> None:
+    """Theirs is ours without one key, which their parser takes for a topic without partitions."""
+    offsets = {TopicPartition("prices", 0): 120, TopicPartition("prices", 1): 90}
+    theirs = {"prices": {"0": 120, "1": 90}}
+    assert Progress.from_json(theirs) == Progress(offsets, "")
+    ours = Progress(offsets, "a group", 8, ids={"prices": "51f7"}, began={TopicPartition("prices", 0): 7}).to_json()
+    more = "/penstock/2?group=a+group&least=8&id=prices:51f7&from=prices:0:7"
+    assert ours == {**theirs, more: {}}
+
+
+def test_a_checkpoint_of_the_first_version() -> None:
+    stored = {
+        "version": 1, "group": "mine", "splits": {"least": 8, "most": 0},
+        "offsets": {"prices": {"0": 120}}, "ids": {"prices": "51f7"},
+    }  # fmt: skip
+    wanted = Progress({TopicPartition("prices", 0): 120}, "mine", 8, ids={"prices": "51f7"})
+    assert Progress.from_json(stored) == wanted
+    del stored["ids"]
+    assert Progress.from_json(stored).ids == {}
+    topic = {"version": {"0": 1}}
+    assert Progress.from_json(topic).offsets == {TopicPartition("version", 0): 1}, "a topic may be called so"
 
 
 @pytest.mark.parametrize(
     "value",
-    [{}, {"prices": {"0": 5}}, {"version": 2, "group": "g", "splits": {}, "offsets": {}}, {"version": 1, "offsets": 5}],
-)
-def test_the_checkpoint_of_something_else(value: dict[str, object]) -> None:
+    [
+        {}, 5, [], "text", None, {"logOffset": 3}, {"prices": {"zero": 5}}, {"prices": {"0": "x"}}, {"prices": [0]},
+        {"version": 2, "group": "g", "splits": {}, "offsets": {}}, {"version": 1, "offsets": 5},
+        {"prices": {"0": 5}, "/penstock/3?group=a": {}}, {"prices": {"0": 5}, "/penstock/2?": {}},
+        {"prices": {"0": 5}, "/penstock/2?group=a&id=b": {}},
+    ],
+)  # fmt: skip
+def test_the_checkpoint_of_something_else(value: object) -> None:
     with pytest.raises(BadOption, match="checkpoint"):
         Progress.from_json(value)

@@ -251,20 +251,3 @@ def test_a_stream_that_starts_beyond_the_end(stream: Stream, topic: str, client:
     put(client, topic, "a")
     with pytest.raises(Exception, match="ends at 1 and was read up to 9"):
         stream.run(subscribe=topic, startingOffsets=f'{{"{topic}": {{"0": 9}}}}')
-
-
-def test_a_checkpoint_of_another_query(stream: Stream, client: RawClient) -> None:
-    """Of another topic, and of Spark's own connector."""
-    one, other = client.create_topic(), client.create_topic()
-    put(client, one, "a")
-    put(client, other, "b")
-    stream.run(subscribe=one)
-    with pytest.raises(Exception, match=f"{one}-0 has gone"):
-        stream.run(subscribe=other)
-
-
-def test_a_checkpoint_of_another_source(stream: Stream, topic: str, client: RawClient) -> None:
-    put(client, topic, "a")
-    stream.run(source="kafka", subscribe=topic)
-    with pytest.raises(Exception, match="not progress of this source: use another directory"):
-        stream.run(subscribe=topic)

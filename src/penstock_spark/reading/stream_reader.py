@@ -3,6 +3,9 @@
 Spark asks for the end of the next batch (`latestOffset`) whenever it is idle, about ninety times a second. The answer
 comes from the broker at most every `ASK_EVERY_S`; until then the call waits, as an idle query does anyway.
 
+A checkpoint of Spark's own Kafka source is gone on with: its offsets have the same form (`planning.progress`). The
+first batch after that adds what ours has besides, even if there is nothing to read.
+
 Progress goes to a consumer group, so that the lag of a pipeline can be seen like any other. Spark calls `commit` a
 batch late and never for the last one; but `latestOffset(start)` is only called when everything before `start` is done.
 """
@@ -26,15 +29,15 @@ from pyspark.sql.streaming.datasource import (
 
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
-from penstock.client.offsets import EARLIEST, LATEST, commit_offsets, list_offsets
+from penstock.client.offsets import EARLIEST, LATEST, list_offsets
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.errors import DataLost
+from penstock_spark.errors import BadOption, DataLost
+from penstock_spark.reading.group_report import GroupReport
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.admission import Offsets, available, limited
 from penstock_spark.reading.planning.progress import Progress
 from penstock_spark.reading.planning.ranges import OffsetRange, split
-from penstock_spark.refusals import remedy_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ASK_EVERY_S = 0.05
-REPORT_AGAIN_S = 30.0
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -54,11 +56,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._asked_at = 0.0
         self._few_since: float | None = None  # since when there have been records, but too few for a batch
         self._target: Offsets | None = None  # the end of a query that reads only what existed at its start
-        self._reported: Offsets = {}
-        self._report_at = 0.0
+        self._report = GroupReport(options.broker.security)
         self._last_ends: Offsets = {}
         self._last_lost = ""
         self._ids: dict[str, str] = {}  # of the topics, as they were found last
+        self._group = options.group or f"{options.group_prefix}-{uuid.uuid4()}"  # unless the checkpoint has one
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_cluster": None}
@@ -70,7 +72,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with options.broker.plain_refusals():
             places, self._ids, _ = options.selection.find_all(cluster)
             offsets = options.starting.resolve(cluster, places, committed=options.committed)
-        return self._progress(offsets, options.group or f"{options.group_prefix}-{uuid.uuid4()}")
+        return self._progress(offsets, self._group, is_begin=True).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         options = self._options
@@ -80,11 +82,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         with self._options.broker.plain_refusals():
-            self._target = self._ends(self._partitions())
+            found = self._options.selection.find(self._connected())
+            if found.missing and not self._options.tolerant:
+                raise BadOption(f"there is no {found.missing}: create it, or correct its name")
+            self._target = self._ends(found.places)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         progress = Progress.from_json(start)
-        self._report(progress)
+        self._report.tell(self._connected(), self._options.group or progress.group or self._group, progress.offsets)
         self._wait()
         try:
             with self._options.broker.plain_refusals():
@@ -101,17 +106,25 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         if isinstance(limit, ReadMaxRows):
             end = limited(first, end, limit.max_rows)
-        if end == begun:
+        if end == begun and progress.is_ours:
             return start
         self._few_since = None
-        return self._progress(end, progress.group)
+        began = progress.offsets if progress.is_begin else None
+        return self._progress(end, progress.group or self._group, began=began).to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        return self._progress(self._last_ends, "") if self._last_ends else None
+        return Progress(self._last_ends, "").to_json() if self._last_ends else None
 
-    def _progress(self, offsets: Mapping[TopicPartition, int], group: str) -> dict[str, Any]:
+    def _progress(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        group: str,
+        *,
+        began: Mapping[TopicPartition, int] | None = None,
+        is_begin: bool = False,
+    ) -> Progress:
         options = self._options
-        return Progress(offsets, group, options.min_partitions, options.max_records, self._ids).to_json()
+        return Progress(offsets, group, options.min_partitions, options.max_records, self._ids, began, is_begin)
 
     def _is_enough(self, count: int) -> bool:
         """Whether there are `minOffsetsPerTrigger`; `maxTriggerDelay` after the first record any number is enough."""
@@ -148,6 +161,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_ends = list_offsets(self._connected(), wanted, committed=self._options.committed)
         return self._last_ends
 
+    def _written(self, places: Sequence[TopicPartition]) -> Offsets:
+        """The ends of partitions, uncommitted records included."""
+        return list_offsets(self._connected(), dict.fromkeys(places, LATEST), committed=False) if places else {}
+
     def _begun(self, progress: Progress) -> Offsets:
         """The progress in topics that are still the same; a topic with another id is new, whatever its name."""
         begun = progress.of_same_topics(self._ids)
@@ -160,7 +177,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The start of the batch; partitions that were added since are read from their first record on."""
         gone = sorted(begun.keys() - set(places))
         if gone:
-            self._lost(f"{', '.join(map(str, gone))} has gone")
+            self._left_out(gone)
         new = [place for place in places if place not in begun]
         first = {place: begun[place] for place in places if place in begun}
         if new:
@@ -169,13 +186,27 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first.update(list_offsets(self._connected(), wanted, committed=self._options.committed))
         return first
 
+    def _left_out(self, gone: Sequence[TopicPartition]) -> None:
+        """Handle partitions of the checkpoint that are not read any more: deleted, or no longer asked for."""
+        cluster = self._connected()
+        there = cluster.patiently(lambda: cluster.topics({place.topic for place in gone}))
+        others = sorted({place.topic for place in gone if place.topic in there})
+        if others and not self._options.tolerant:
+            raise BadOption(
+                f"the checkpoint is of a query that reads {', '.join(others)}, and this one does not: give it a "
+                "checkpointLocation of its own, or name these topics, too"
+            )
+        self._lost(f"{', '.join(map(str, gone))} has gone")
+
     def _reachable(self, first: Offsets) -> Offsets:
         """The end up to which each partition can be read now.
 
-        A target does not move: later records are for the next run.
+        A target does not move: later records are for the next run. A query that was begun by a reader of uncommitted
+        records may be ahead of those that are committed, which is no loss: it waits for them.
         """
         ends = self._ends(list(first))
-        for place, offset in ends.items():
+        late = [place for place, offset in ends.items() if offset < first[place]]
+        for place, offset in self._written(late).items():
             if offset < first[place]:
                 self._lost(f"{place} ends at {offset} and was read up to {first[place]}: its topic was created again")
         if self._target is not None:
@@ -189,26 +220,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             logger.warning("%s: going on with what there is", what)
         self._last_lost = what
 
-    def _report(self, done: Progress) -> None:
-        """Report progress to the group; a failure of that does not fail the query."""
-        group = self._options.group or done.group
-        moved = {place: offset for place, offset in done.offsets.items() if self._reported.get(place) != offset}
-        if not moved or time.monotonic() < self._report_at:
-            return
-        try:
-            commit_offsets(self._connected(), group, moved)
-            self._reported.update(moved)
-        except (BrokerUnavailable, KafkaError) as error:
-            remedy = remedy_of(error, self._options.broker.security) if isinstance(error, KafkaError) else None
-            if remedy:  # an idle query comes here twenty times a second, and a right is not given as soon
-                self._report_at = time.monotonic() + REPORT_AGAIN_S
-            logger.warning("progress is not reported to the group %s: %s. %s", group, error, remedy or "")
-
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         begun, until = Progress.from_json(start), Progress.from_json(end)
-        first = begun.of_same_topics(until.ids)
+        if begun.is_begin and not until.is_ours:
+            self._check_begin()
+        first = begun.of_same_topics(until.ids) if until.began is None else dict(until.began)
         new = {place: EARLIEST for place in until.offsets if place not in first}
         if new:
             with self._options.broker.plain_refusals():
@@ -219,6 +237,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if offset > first[place]
         ]
         return split(ranges, least_count=until.least_count, most_records=until.most_records)
+
+    def _check_begin(self) -> None:
+        """Check that the start of another source's first batch, which was not finished, follows from the options."""
+        if not self._options.starting.is_fixed:
+            raise BadOption(
+                "the first batch of this checkpoint was not finished, and Spark's Kafka source left its start in the "
+                "file sources/0/0 of it: give the JSON of that file as startingOffsets"
+            )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from penstock_spark.reading.rows import read_rows  # compiled loops: not for the driver

@@ -27,6 +27,11 @@ class Position(ABC):
         """Whether the position is given for certain partitions only."""
         return False
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the position is the same whenever it is asked for, unless records age out."""
+        return False
+
 
 @dataclass(frozen=True)
 class Edge(Position):
@@ -36,6 +41,10 @@ class Edge(Position):
 
     def resolve(self, cluster: Cluster, places: Iterable[TopicPartition], *, committed: bool) -> Offsets:
         return list_offsets(cluster, dict.fromkeys(places, self.which), committed=committed)
+
+    @property
+    def is_fixed(self) -> bool:
+        return self.which == EARLIEST
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,10 @@ class AtOffsets(Position):
     @property
     def names_partitions(self) -> bool:
         return True
+
+    @property
+    def is_fixed(self) -> bool:
+        return LATEST not in self.offsets.values()
 
 
 @dataclass(frozen=True)
