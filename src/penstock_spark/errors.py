@@ -11,6 +11,10 @@ class DataLost(Exception):
     """Requested records that no longer exist: they aged out or were deleted, or their topic was created again."""
 
 
+class HeldBack(Exception):
+    """Requested records that are there but not committed: a transaction is open for longer than a query waits."""
+
+
 class BadRow(ValueError):
     """A row or frame that cannot be written as records, or a record that does not fit the table it is read into."""
 

@@ -24,7 +24,7 @@ SPARKS_SOURCE = (
     "groupIdPrefix", "kafka.group.id", "includeHeaders", "startingOffsetsByTimestampStrategy",
 )  # fmt: skip
 """Every option of the source in the guide of Spark's Kafka connector. Its sink has topic and includeHeaders."""
-WITHOUT_MEANING = {"kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"}
+WITHOUT_MEANING = {"fetchOffset.numRetries", "fetchOffset.retryIntervalMs"}
 """Those that are about the consumer that is not in here; of consumers and producers there are hundreds more."""
 
 
@@ -101,7 +101,7 @@ def test_where_reading_starts(given: dict[str, str], position: object) -> None:
         ({**HERE, "assign": '["a"]'}, "assign is like"),
         ({**HERE, "assign": '{"a": [-1]}'}, "assign is like"),
         ({**LEAST, "subscrbe": "b"}, "the option subscrbe is not known"),
-        ({**LEAST, "kafkaConsumer.pollTimeoutMs": "1"}, "kafkaconsumer.polltimeoutms is not known"),
+        ({**LEAST, "fetchOffset.numRetries": "1"}, "fetchoffset.numretries is not known"),
         ({**LEAST, "kafka.security.protocol": "TLS"}, "kafka.security.protocol is one of PLAINTEXT, SSL"),
         ({**LEAST, "kafka.security.protocol": "SASL_SSL", "kafka.sasl.mechanism": "GSSAPI"}, "kafka.sasl.mechanism is"),
         ({**LEAST, "kafka.ssl.truststore.type": "JKS"}, "kafka.ssl.truststore.type is JKS, but only PEM can be read"),

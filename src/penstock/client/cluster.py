@@ -113,6 +113,10 @@ class Cluster:
                 failures.append(str(error))
         raise BrokerUnavailable("; ".join(failures))
 
+    def all_connections(self) -> list[Connection]:
+        """A connection to each broker that is known, for what one broker cannot answer for all."""
+        return [self.connection(address) for address in dict.fromkeys(self._nodes.values())]
+
     def _addresses(self) -> list[Address]:
         return list(dict.fromkeys((*self._connections, *self._nodes.values(), *self._bootstrap)))
 

@@ -28,6 +28,7 @@ READ = (
     "maxRecordsPerPartition", "maxTriggerDelay", "minOffsetsPerTrigger", "minPartitions", "mode", "sampleRecords",
     "sep", "startingOffsets", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "startingTimestamp",
     "subscribe", "subscribePattern", "valueFormat", "valueSchema",
+    "kafkaConsumer.pollTimeoutMs",
 )  # fmt: skip
 """The options of reading."""
 _STREAMS_ONLY = ("groupIdPrefix", "kafka.group.id", "maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
@@ -54,6 +55,8 @@ class ReadOptions:
     max_offsets: int | None
     min_offsets: int | None
     max_delay_s: float
+    poll_timeout_s: float
+    """How long records that a transaction holds back are waited for."""
     group: str | None
     """The group to which a streaming query reports its progress; without one each query gets a generated name."""
     group_prefix: str
@@ -88,6 +91,7 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
         max_offsets=given.count("maxOffsetsPerTrigger"),
         min_offsets=given.count("minOffsetsPerTrigger"),
         max_delay_s=_seconds("maxTriggerDelay", given.text("maxTriggerDelay") or "15m"),
+        poll_timeout_s=(given.count("kafkaConsumer.pollTimeoutMs") or 120_000) / 1000,
         group=given.text("kafka.group.id"),
         group_prefix=given.text("groupIdPrefix") or "spark-penstock-source",
     )

@@ -18,7 +18,7 @@ def read_rows(
     cluster: Cluster, options: ReadOptions, place: TopicPartition, first: int, end: int
 ) -> Iterator[pa.RecordBatch]:
     def read(columns: tuple[str, ...], only: Longs | None = None) -> RangeReader:
-        return RangeReader(
+        made = RangeReader(
             cluster,
             place,
             first,
@@ -28,6 +28,8 @@ def read_rows(
             tolerant=options.tolerant,
             only=only,
         )
+        made.patience.limit_s = options.poll_timeout_s
+        return made
 
     records = Upsert(read, options, place) if options.upsert else read(options.columns)
     table = options.table

@@ -24,6 +24,7 @@ from penstock_spark.errors import DataLost
 from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder
+from penstock_spark.reading.records.patience import Patience
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class RangeReader:
 
     With `tolerant` missing records are skipped instead of raising DataLost (`failOnDataLoss=false`). `only` has offsets
     in ascending order; batches without any of them are not fetched, but other records of fetched batches still come.
+    Records that a transaction holds back are waited for, as long as `patience` says; they are never skipped.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class RangeReader:
     ) -> None:
         self._cluster, self._place, self._end = cluster, place, end
         self._committed, self._tolerant = committed, tolerant
+        self.patience = Patience(place)
         self.batches = Batches(place, first, end, only)
         self._builder = ColumnBuilder(place, first, end, wanted)
 
@@ -114,12 +117,14 @@ class RangeReader:
         return self._cluster.patiently(attempt)
 
     def _nothing(self, fetched: Fetched) -> None:
-        """Handle an answer without records: compaction removed the rest, or the log is shorter than it was."""
-        batches = self.batches
-        readable = fetched.last_stable if self._committed else fetched.high_watermark
-        if readable < batches.end:
-            self._lost(f"{self._place} ends at {readable}, and offsets up to {batches.end} were asked for")
-        batches.position = batches.end
+        """Handle an answer without records: compaction removed the rest, they are not committed, or do not exist."""
+        batches, end = self.batches, fetched.high_watermark
+        if end < batches.end:
+            self._lost(f"{self._place} ends at {end}, and offsets up to {batches.end} were asked for")
+        if self._committed and fetched.last_stable < min(end, batches.end):
+            self.patience.wait(self._cluster, batches.position, fetched.last_stable)  # and it is asked again
+        else:
+            batches.position = batches.end
 
     def _gone(self, fetched: Fetched) -> Fetched:
         """Handle a position that is before the log's start, or behind its end."""
