@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from penstock.client.connection import BrokerUnavailable
+
 
 class BadOption(ValueError):
     """An option, or a combination of them, that is wrong."""
@@ -25,3 +27,11 @@ class OutputChanged(Exception):
 
 class AccessRefused(Exception):
     """A broker that does not let us in, that is not trusted, or that denies a right; the message names the remedy."""
+
+
+class NotReached(BrokerUnavailable):
+    """A broker that cannot be reached; the message names the option to look at."""
+
+
+EXPLAINED = (BadOption, DataLost, HeldBack, BadRow, OutputChanged, AccessRefused, NotReached)
+"""Errors whose text is all that a user needs."""

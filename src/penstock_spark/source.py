@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
+from penstock_spark.plain_errors import plainly
+
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
         DataSourceReader,
@@ -23,11 +25,13 @@ class PenstockDataSource(DataSource):
     def name(cls) -> str:
         return "penstock"
 
+    @plainly()
     def schema(self) -> StructType:
         from penstock_spark.reading.options import source_schema
 
         return source_schema(self.options)
 
+    @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
         from penstock_spark.reading.batch_reader import BatchReader
         from penstock_spark.reading.options import parse_read
@@ -35,11 +39,17 @@ class PenstockDataSource(DataSource):
         return BatchReader(parse_read(self.options, schema, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        from penstock_spark.errors import BadOption
         from penstock_spark.reading.options import parse_read
+        from penstock_spark.reading.refused_reader import RefusedReader
         from penstock_spark.reading.stream_reader import StreamReader
 
-        return StreamReader(parse_read(self.options, schema, streaming=True))
+        try:
+            return StreamReader(parse_read(self.options, schema, streaming=True))
+        except BadOption as error:
+            return RefusedReader(error)
 
+    @plainly()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from penstock_spark.errors import BadOption
         from penstock_spark.writing.batch_writer import BatchWriter
@@ -51,6 +61,7 @@ class PenstockDataSource(DataSource):
         options = parse_write(self.options, streaming=False)
         return BatchWriter(options, record_columns(schema, options))
 
+    @plainly()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         from penstock_spark.writing.options import parse_write
         from penstock_spark.writing.record_columns import record_columns

@@ -14,6 +14,7 @@ from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock_spark.errors import BadOption
+from penstock_spark.plain_errors import plainly
 from penstock_spark.refusals import plain_refusals
 from penstock_spark.security_options import SECURITY_OPTIONS, parse_security
 
@@ -43,7 +44,7 @@ class Broker:
     @contextmanager
     def session(self) -> Iterator[Cluster]:
         """Connections for one call of Spark; AccessRefused if the broker refuses us."""
-        with self.plain_refusals(), self.connect() as cluster:
+        with plainly(), self.plain_refusals(), self.connect() as cluster:
             yield cluster
 
     def plain_refusals(self) -> AbstractContextManager[None]:

@@ -14,7 +14,7 @@ from penstock_spark.pipelines.sql_file import SqlFile, SqlMistake, without_line
 
 _FLOW = re.compile(r"\b[Ff]low:? '?([\w`]+(?:\.[\w`]+)*)")
 _FAILED = re.compile(r"\bFAILED\b|Failed to (?:resolve|analyze) flow|failed")
-_RAISED = re.compile(r"^\s*((?:[a-z_]\w*\.)+[A-Z][\w$]+|[A-Z]\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+_RAISED = re.compile(r"^(?:.*: )?\s*((?:[a-z_]\w*\.)+[A-Z][\w$]+|[A-Z]\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _JAVA = ("java.", "javax.", "org.", "scala.", "io.", "com.")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]{3,})\] ?(.+)")
 MAX_CHARACTERS = 600

@@ -33,6 +33,7 @@ from penstock.client.offsets import EARLIEST, LATEST, list_offsets
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption, DataLost
+from penstock_spark.plain_errors import plainly
 from penstock_spark.reading.group_report import GroupReport
 from penstock_spark.reading.options import ReadOptions
 from penstock_spark.reading.planning.admission import Offsets, available, limited
@@ -67,6 +68,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # --- how far -----------------------------------------------------------------------------------------------------
 
+    @plainly()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         cluster, options = self._connected(), self._options
         with options.broker.plain_refusals():
@@ -80,6 +82,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ReadMaxRows(options.max_offsets)
         return ReadAllAvailable() if options.min_offsets is None else ReadMinRows(options.min_offsets)
 
+    @plainly()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         with self._options.broker.plain_refusals():
             found = self._options.selection.find(self._connected())
@@ -87,6 +90,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise BadOption(f"there is no {found.missing}: create it, or correct its name")
             self._target = self._ends(found.places)
 
+    @plainly()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         progress = Progress.from_json(start)
         self._report.tell(self._connected(), self._options.group or progress.group or self._group, progress.offsets)
@@ -222,6 +226,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
+    @plainly()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         begun, until = Progress.from_json(start), Progress.from_json(end)
         if begun.is_begin and not until.is_ours:

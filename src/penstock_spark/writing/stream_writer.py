@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from penstock.client.cluster import Cluster
 from penstock_spark.errors import OutputChanged
+from penstock_spark.plain_errors import plainly
 from penstock_spark.writing.exactly_once import ExactlyOnce
 from penstock_spark.writing.idle_writers import writer
 from penstock_spark.writing.options import Delivery, WriteOptions
@@ -53,7 +54,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             return
         options = self._options
         name, timeout_ms = _name(outputs), options.transaction_timeout_ms
-        with options.broker.plain_refusals(), writer(options.broker, name, timeout_ms) as once:
+        with plainly(), options.broker.plain_refusals(), writer(options.broker, name, timeout_ms) as once:
             once.write(batchId, lambda: gathered(once.cluster, outputs))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803

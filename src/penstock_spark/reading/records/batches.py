@@ -18,12 +18,13 @@ from penstock.model.compression import decompress
 from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Bytes, Longs, sealed
+from penstock_spark.errors import BadRow
 
 UNPACKED_BYTES_MAX = 1 << 30
 RECORD_BYTES_MIN = 7
 
 
-class DamagedBatch(Exception):
+class DamagedBatch(BadRow):
     """A batch that cannot be decoded, with its place."""
 
     def __init__(self, place: TopicPartition, offset: int, reason: str) -> None:
