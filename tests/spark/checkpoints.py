@@ -13,7 +13,10 @@ WITHIN_S = 100
 
 
 class Job:
-    """From topics to files. What is there when it is started is read in batches of `most` offsets; then it ends."""
+    """From topics to files. What is there when it is started is read, in one batch or more; then it ends."""
+
+    shown = "CAST(value AS STRING)"
+    """What becomes of a record, in SQL."""
 
     def __init__(self, spark: SparkSession, bootstrap: str, directory: Path, **options: Any) -> None:
         self._spark, self._directory = spark, directory
@@ -22,7 +25,7 @@ class Job:
 
     def start(self, source: str, **options: Any) -> StreamingQuery:
         frame = self._spark.readStream.format(source).options(**{**self.options, **options}).load()
-        writer = frame.selectExpr("CAST(value AS STRING) AS value").writeStream.format("parquet")
+        writer = frame.selectExpr(f"{self.shown} AS value").writeStream.format("parquet")
         writer = writer.option("checkpointLocation", str(self.checkpoint)).option("path", str(self.files))
         return writer.trigger(availableNow=True).start()
 
