@@ -76,9 +76,9 @@ spark: compat-setup ## topics as Spark tables and streams and in pipelines, in r
 	tools/java.sh --required
 	$(BIN)/pytest tests/spark -m spark
 
-spark-kills: compat-setup ## a stream from topic to topic, a hundred kills; KILLS=10, SEED=2, TARGET=kafka
+spark-kills: compat-setup ## a stream from topic to topic, a hundred kills at random and a hundred in transactions; KILLS=10, SEED=2, TARGET=kafka
 	PENSTOCK_TEST_KILLS=$(or $(KILLS),100) PENSTOCK_TEST_SEED=$(or $(SEED),1) $(if $(TARGET),PENSTOCK_TEST_TARGET=$(TARGET)) \
-		$(BIN)/pytest tests/spark/test_spark_kills.py -m slow -s --timeout 7200
+		$(BIN)/pytest tests/spark/test_spark_kills.py tests/spark/test_spark_aimed_kills.py -m slow -s --timeout 14400
 
 compat-suites: compat-setup ## the tests that client libraries publish, on Kafka and on the broker; SUITE=name for one
 	$(BIN)/python -m tests.suites $(SUITE)

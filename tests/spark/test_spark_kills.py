@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,48 +17,20 @@ import psutil
 import pytest
 
 from tests.spark.copying import DRIVER_DEADLINE_S, CopyWorld, Driver
-from tests.support.broker_process import BrokerProcess, free_port
-from tests.support.fixtures import PENSTOCK_CONFIG, running, target_kind
-from tests.support.kafka_process import KafkaProcess
-from tests.support.penstock_process import PenstockProcess
+from tests.spark.proxied_broker import own_broker, proxy, world_of
+from tests.support.broker_process import BrokerProcess
 from tests.support.step_proxy import END_TXN, INIT_PRODUCER_ID, PRODUCE, Step, StepProxy
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
+__all__ = ["own_broker", "proxy"]
 
-PROXY_HOST = "127.0.0.3"
-PATIENCE = {"kafka.default.api.timeout.ms": 60_000}
 STEPS = {
     "before InitProducerId": Step(INIT_PRODUCER_ID),
     "in the middle of writing": Step(PRODUCE, 2),
     "after the marker, before EndTxn": Step(END_TXN),
     "after EndTxn, before commit returns": Step(END_TXN, answered=True),
 }
-
-
-@pytest.fixture(scope="module")
-def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    """One that says that it is where the proxy is."""
-    directory = tmp_path_factory.mktemp("broker")
-    process: BrokerProcess
-    if target_kind() == "kafka":
-        process = KafkaProcess(directory, advertised_host=PROXY_HOST)
-    else:
-        port = free_port()
-        process = PenstockProcess(directory, f"{PENSTOCK_CONFIG}kafka:\n  advertised: {PROXY_HOST}:{port}\n")
-        process.port = port
-    yield from running(process)
-
-
-@pytest.fixture(scope="module")
-def proxy(own_broker: BrokerProcess) -> Iterator[StepProxy]:
-    made = StepProxy(PROXY_HOST, (own_broker.host, own_broker.port))
-    yield made
-    made.close()
-
-
-def world_of(broker: BrokerProcess, directory: Path, **more: Any) -> CopyWorld:
-    return CopyWorld(broker, directory, f"{PROXY_HOST}:{broker.port}", timeouts=PATIENCE, **more)
 
 
 @pytest.fixture
@@ -71,7 +42,7 @@ def killed_at(world: CopyWorld, proxy: StepProxy, step: Step) -> None:
     """A driver with something to do, killed the moment that a request of its commit passes."""
     world.feed(200)
     drivers: list[Driver] = []
-    proxy.at(step, lambda: drivers[0].kill())
+    proxy.at(step, lambda _: drivers[0].kill())
     drivers.append(world.driver())
     try:
         wait_until(proxy.happened.is_set, what=f"{step}", within_s=DRIVER_DEADLINE_S)
@@ -96,7 +67,7 @@ def test_a_commit_that_fails_after_it_took_effect(world: CopyWorld, proxy: StepP
     """The broker commits, but its answer never comes and it cannot be asked: Spark gets an error."""
     world.timeouts = {"kafka.default.api.timeout.ms": 3000}
     world.feed(200)
-    proxy.at(Step(END_TXN, answered=True), lambda: proxy.cut(refuse=True))
+    proxy.at(Step(END_TXN, answered=True), lambda _: proxy.cut(refuse=True))
     driver = world.driver()
     try:
         wait_until(proxy.happened.is_set, what="the end of a transaction", within_s=DRIVER_DEADLINE_S)

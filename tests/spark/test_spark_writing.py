@@ -137,8 +137,8 @@ class Copy:
     def __init__(self, spark: SparkSession, broker: BrokerProcess, directory: Path) -> None:
         self._spark, self._address, self._directory = spark, broker.bootstrap, directory
 
-    def run(self, source: str, target: str, value: str = "value", **options: Any) -> None:
-        """Everything that is in the source now; `value` is what becomes of it."""
+    def run(self, source: str, target: str, value: str = "value", tasks: int | None = None, **options: Any) -> None:
+        """Everything that is in the source now; `value` is what becomes of it, `tasks` are as many that write."""
         frame = (
             self._spark.readStream.format("penstock")
             .option("kafka.bootstrap.servers", self._address)
@@ -146,6 +146,7 @@ class Copy:
             .load()
             .selectExpr("key", f"{value} AS value")
         )
+        frame = frame if tasks is None else frame.repartition(tasks)
         writer = frame.writeStream.format("penstock").option("kafka.bootstrap.servers", self._address)
         writer = writer.option("checkpointLocation", str(self._directory / "checkpoint")).option("topic", target)
         query = writer.options(**options).trigger(availableNow=True).start()
@@ -194,6 +195,15 @@ def test_a_task_that_has_another_output_the_second_time_is_told(copy: Copy, read
     with pytest.raises(Exception, match=r"wrote 2 rows for batch 0 and now has 2 others.*exactlyOnce=batch is for"):
         copy.run(source, target, value="concat(value, 'x')", exactlyOnce="task")
     assert read(subscribe=target).count() == 2
+
+
+def test_tasks_that_divide_a_batch_in_another_way_are_told(copy: Copy, read: Read, client: RawClient) -> None:
+    source, target = client.create_topic(), client.create_topic()
+    put(client, source, *"abcdef")
+    copy.run(source, target, tasks=1, exactlyOnce="task")
+    copy.forget_last_commit()
+    with pytest.raises(Exception, match=r"wrote 6 rows for batch 0 and now has \d others"):
+        copy.run(source, target, tasks=2, exactlyOnce="task")
 
 
 def test_a_pattern_for_everything_leaves_out_what_writers_keep_for_themselves(

@@ -15,15 +15,24 @@ _FRAME = Struct(">ihhi")  # length, api key, version, correlation id
 _ANSWER = Struct(">ii")  # length, correlation id
 
 PRODUCE, INIT_PRODUCER_ID, END_TXN = 0, 22, 26
+ABOUT_BYTES = 400
 
 
 @dataclass(frozen=True)
 class Step:
-    """The `nth` request of an API: before it reaches the broker, or after the broker has answered it."""
+    """The `nth` request of an API: before it reaches the broker, or after the broker has answered it.
+
+    `about` is a text that it must have near its start, such as the name of a topic.
+    """
 
     api_key: int
     nth: int = 1
     answered: bool = False
+    about: bytes = b""
+
+
+Action = Callable[[int], None]
+"""What to do, given the port of the client whose request it is."""
 
 
 class StepProxy:
@@ -31,7 +40,7 @@ class StepProxy:
         self._broker = broker
         self._lock = threading.Lock()
         self._step: Step | None = None
-        self._action: Callable[[], None] = lambda: None
+        self._action: Action = lambda _: None
         self._seen = 0
         self._open: set[socket.socket] = set()
         self._shut = False
@@ -43,7 +52,7 @@ class StepProxy:
         self._listener.close()
         self.cut()
 
-    def at(self, step: Step, action: Callable[[], None]) -> None:
+    def at(self, step: Step, action: Action) -> None:
         """Call a function once, at this step, counted from now on. The bytes of that moment are not passed on."""
         with self._lock:
             self._step, self._action, self._seen = step, action, 0
@@ -68,7 +77,7 @@ class StepProxy:
     def _accept(self) -> None:
         while True:
             try:
-                client, _ = self._listener.accept()
+                client, (_, port) = self._listener.accept()
             except OSError:
                 return
             try:
@@ -80,37 +89,46 @@ class StepProxy:
                 continue
             with self._lock:
                 self._open |= {client, broker}
-            asked: dict[int, int] = {}
+            asked: dict[int, tuple[int, bytes]] = {}
             for source, target, is_request in ((client, broker, True), (broker, client, False)):
-                threading.Thread(target=self._pass, args=(source, target, is_request, asked), daemon=True).start()
+                passing = (source, target, is_request, asked, port)
+                threading.Thread(target=self._pass, args=passing, daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket, is_request: bool, asked: dict[int, int]) -> None:
+    def _pass(
+        self,
+        source: socket.socket,
+        target: socket.socket,
+        is_request: bool,
+        asked: dict[int, tuple[int, bytes]],
+        port: int,
+    ) -> None:
         try:
             while True:
                 head = _take(source, 4)
                 body = _take(source, int.from_bytes(head, "big"))
                 if is_request:
                     _, api_key, _, correlation_id = _FRAME.unpack_from(head + body)
-                    asked[correlation_id] = api_key
+                    about = body[:ABOUT_BYTES]
+                    asked[correlation_id] = api_key, about
                 else:
                     _, correlation_id = _ANSWER.unpack_from(head + body)
-                    api_key = asked.pop(correlation_id, -1)
-                if not self._is_step(api_key, not is_request):
+                    api_key, about = asked.pop(correlation_id, (-1, b""))
+                if not self._is_step(api_key, about, not is_request, port):
                     target.sendall(head + body)
         except OSError:
             _close(source)
             _close(target)
 
-    def _is_step(self, api_key: int, answered: bool) -> bool:
+    def _is_step(self, api_key: int, about: bytes, answered: bool, port: int) -> bool:
         with self._lock:
             step = self._step
-            if step is None or (step.api_key, step.answered) != (api_key, answered):
+            if step is None or (step.api_key, step.answered) != (api_key, answered) or step.about not in about:
                 return False
             self._seen += 1
             if self._seen < step.nth:
                 return False
             self._step = None
-        self._action()
+        self._action(port)
         self.happened.set()
         return True
 
