@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 COMPILED := .venv/.compiled
+JAR := .venv/.spark-jar
 # What the linters look at: the packages that exist.
 CODE := $(wildcard src tests tools bench examples)
 PYTEST := $(BIN)/pytest -n 3 --dist worksteal
@@ -22,7 +23,7 @@ help: ## list the targets
 
 all: test-full build docs ## what a release needs: setup, lint, every test but the long suites, packages with their smoke test, the site
 
-setup: $(STAMP) $(COMPILED) ## make .venv with Penstock and every tool in it
+setup: $(STAMP) $(COMPILED) $(JAR) ## make .venv with Penstock and every tool in it
 
 $(STAMP): requirements/runtime.txt requirements/spark.txt requirements/dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Penstock needs Python 3.11 or newer; name one: make PYTHON=python3.11 …")'
@@ -34,6 +35,11 @@ $(STAMP): requirements/runtime.txt requirements/spark.txt requirements/dev.txt p
 # The loops that numba compiles are kept beside the sources; a change of them is compiled again when it is first run.
 $(COMPILED): $(STAMP)
 	$(BIN)/python -m penstock_spark.precompile
+	@touch $@
+
+# The part of the Spark source that runs in the JVM. Without a JDK it says so, once, and Spark works without it.
+$(JAR): $(STAMP) $(wildcard src/java/penstock/spark/*.java) tools/spark_jar.py
+	@$(BIN)/python -m tools.spark_jar
 	@touch $@
 
 demo: setup ## a broker, a stream of stock prices, a pipeline on Spark, bars as a table and as demo/bars.html
@@ -74,6 +80,7 @@ compat: compat-setup ## real Kafka clients and tools, unmodified, against the br
 
 spark: compat-setup ## topics as Spark tables and streams and in pipelines, in real sessions; needs Java 17 or newer
 	tools/java.sh --required
+	$(BIN)/python -m tools.spark_jar --required
 	$(BIN)/pytest tests/spark -m spark
 
 spark-kills: compat-setup ## a stream from topic to topic, a hundred kills at random and a hundred in transactions; KILLS=10, SEED=2, TARGET=kafka
@@ -162,7 +169,7 @@ bench-sustained: setup ## 400,000 messages a second for ten minutes
 features: compat-setup ## prove docs/features.md: run the marked tests, write the table
 	$(BIN)/python tools/features.py
 
-build: setup ## wheel and sdist into dist/, their contents checked, then `make smoke`
+build: setup ## wheels and sdist into dist/, their contents checked, then `make smoke`
 	$(BIN)/python -m tools.packages
 	$(BIN)/python -m tools.smoke
 

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MADE_AGAIN = (
     ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".import_linter_cache", ".features.json",
-    ".features-parts", ".coverage", "htmlcov", "build", "dist",
+    ".features-parts", ".coverage", "htmlcov", "build", "dist", "src/penstock_spark/jars",
 )  # fmt: skip
 CODE = ("src", "tests", "tools", "bench", "examples")
 """Directories in which Python leaves __pycache__."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+import penstock_spark
 from bench import store
 from bench.rivals import Penstock, end_in_order_on_sigterm
 from bench.spark.growth import growth
@@ -78,7 +79,7 @@ def _session(directory: Path) -> SparkSession:
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "4g",
-        "spark.jars": ",".join(map(str, jars)),
+        "spark.jars": ",".join([*map(str, jars), penstock_spark.jar()]),
         "spark.local.dir": str(directory),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",

@@ -23,6 +23,7 @@ from penstock_spark.avro import avro_schema, parse_avro
 from penstock_spark.reading.records.batches import RecordBatch
 from penstock_spark.reading.records.columns import ColumnBuilder
 from penstock_spark.reading.records.fields import FIELDS
+from penstock_spark.reading.records.time_kernel import least_time_delta
 from penstock_spark.reading.tables.ddl import parse_ddl
 from penstock_spark.reading.values.avro_values import AvroDecoder
 from penstock_spark.reading.values.csv_values import CsvDecoder
@@ -47,6 +48,7 @@ def records() -> None:
     header = read_header(batch)
     payload = sealed(np.frombuffer(bytes(batch[HEADER_BYTES:]), dtype=np.uint8))
     ColumnBuilder(TopicPartition("t", 0), 0, 2, tuple(FIELDS)).build([RecordBatch(header, payload)])
+    least_time_delta(payload, header.record_count)
 
 
 def json_values() -> None:

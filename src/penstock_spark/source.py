@@ -35,8 +35,11 @@ class PenstockDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         from penstock_spark.reading.batch_reader import BatchReader
         from penstock_spark.reading.options import parse_read
+        from penstock_spark.reading.pushed import Pushed
 
-        return BatchReader(parse_read(self.options, schema, streaming=False))
+        pushed = Pushed.of(schema)
+        whole = schema if pushed is None else pushed.schema
+        return BatchReader(parse_read(self.options, whole, streaming=False, pushed=pushed))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from penstock_spark.errors import BadOption

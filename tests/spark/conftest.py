@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock_spark.jar_file import JAR
 from tests.client.conftest import cluster
 from tests.support.broker_process import BrokerProcess
 from tests.support.fixtures import broker, client, connect, own_broker, penstock_only, topic
@@ -18,6 +19,7 @@ from tests.support.pipelines import connect_server, make_project
 
 CONNECTOR = Path(__file__).parents[1] / "compat" / ".cache" / "spark"
 """The jars of Spark's own Kafka connector, as `make compat-setup` fetches them."""
+JARS = ",".join(map(str, [*sorted(CONNECTOR.glob("*.jar")), JAR]))
 
 __all__ = [
     "broker", "client", "cluster", "connect", "connect_server", "make_project", "own_broker", "penstock_only", "read",
@@ -33,7 +35,7 @@ def spark() -> Iterator[SparkSession]:
         builder.config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.jars", ",".join(map(str, sorted(CONNECTOR.glob("*.jar")))))
+        .config("spark.jars", JARS)
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

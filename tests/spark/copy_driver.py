@@ -17,6 +17,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
+import penstock_spark
+
 SLOW_S = 30.0
 
 
@@ -34,7 +36,8 @@ def main() -> None:
     given = json.loads(sys.argv[1])
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(given["master"]).config("spark.ui.enabled", "false")
-    for key, value in {"spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2", **given["conf"]}.items():
+    own = {"spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2", "spark.jars": penstock_spark.jar()}
+    for key, value in {**own, **given["conf"]}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

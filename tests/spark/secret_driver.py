@@ -17,6 +17,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+import penstock_spark
+
 HIDES_KEYS = "(?i)url|jaas|keystore[.]key|key[.]pem"
 """As docs/spark.md recommends it for keys in options."""
 
@@ -25,6 +27,7 @@ def session(directory: Path) -> SparkSession:
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
+        "spark.jars": penstock_spark.jar(),
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": directory.joinpath("events").as_uri(),
@@ -65,7 +68,9 @@ class Uses:
         frame = self._spark.read.format("penstock").options(**self._options, subscribe=self._topic).load()
         for mode in ("extended", "formatted"):
             frame.explain(mode=mode)
-        return frame.count(), frame, frame._jdf.queryExecution().toString()
+        narrow = frame.where("offset >= 1 AND partition = 0").select("offset")
+        narrow.explain(mode="extended")
+        return narrow.count(), frame.count(), frame, frame._jdf.queryExecution().toString()
 
     def view(self) -> object:
         given = {**self._options, "subscribe": self._topic}

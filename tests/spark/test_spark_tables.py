@@ -16,7 +16,7 @@ from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadRow
 from penstock_spark.reading.options import parse_read
-from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
+from penstock_spark.reading.records.batches import Batches, Choice, DamagedBatch, RecordBatch
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder
 from penstock_spark.reading.records.upsert import Latest
@@ -172,11 +172,11 @@ def test_the_latest_of_each_key_counts(groups: list[list[tuple[int, bool]]], mer
 
 def test_what_is_not_wanted_is_not_even_fetched() -> None:
     only = np.array([3, 4, 90])
-    batches = Batches(PLACE, 0, 100, only)
+    batches = Batches(PLACE, 0, 100, Choice(only))
     assert batches.position == 3
     fetched = answer(*(batch_at(offset, NewRecord(b"k", b"x")) for offset in range(2, 8)))
     assert [each.header.base_offset for each in batches.take(fetched) if isinstance(each, RecordBatch)] == [3, 4]
     assert batches.position == 90
     list(batches.take(answer(batch_at(90, NewRecord(b"k", b"x")))))
     assert batches.is_done
-    assert Batches(PLACE, 0, 100, np.empty(0, dtype=np.int64)).is_done
+    assert Batches(PLACE, 0, 100, Choice(np.empty(0, dtype=np.int64))).is_done

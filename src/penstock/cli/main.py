@@ -36,6 +36,7 @@ COMMANDS = {
     "transaction": "penstock.cli.transaction.command:app",
     "pipe": "penstock.cli.pipe:app",
     "pipeline": "penstock.cli.pipeline.command:app",
+    "spark": "penstock.cli.spark:app",
     "client-metrics": "penstock.cli.kafka.client_metrics:app",
     "quota": "penstock.cli.kafka.quota:app",
     "security": "penstock.cli.security.command:app",

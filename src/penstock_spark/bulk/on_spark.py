@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from penstock_spark.bulk.archive import Execute
 from penstock_spark.bulk.manifest import ArchiveFile
 from penstock_spark.bulk.pieces import PieceTask, Range, write_pieces
+from penstock_spark.jar_file import JAR
 
 TASKS_PER_CORE = 2
 
@@ -26,6 +27,8 @@ def session(master: str, name: str) -> Iterator[SparkSession]:
         return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers would be whatever `python3` is
     builder = SparkSession.builder.master(master).appName(f"penstock {name}").config("spark.ui.enabled", "false")
+    if JAR.exists():
+        builder = builder.config("spark.jars", str(JAR))
     made: SparkSession = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     try:

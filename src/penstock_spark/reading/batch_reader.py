@@ -12,6 +12,7 @@ from penstock.client.offsets import EARLIEST, LATEST, list_offsets
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption, DataLost
 from penstock_spark.reading.options import ReadOptions
+from penstock_spark.reading.planning.narrowing import narrowed
 from penstock_spark.reading.planning.positions import Edge, Offsets
 from penstock_spark.reading.planning.ranges import OffsetRange, split
 
@@ -32,13 +33,29 @@ class BatchReader(DataSourceReader):
             first = options.starting.resolve(cluster, places, committed=options.committed)
             end = options.ending.resolve(cluster, places, committed=options.committed)
             self._check(cluster, first, end)
-        is_open, is_all = self._is_open, options.starting == Edge(EARLIEST)
-        ranges = [OffsetRange(*place, first[place], end[place], is_open, is_all) for place in places]
-        pieces = split(ranges, least_count=options.min_partitions, most_records=options.max_records)
+            is_open, is_all = self._is_open, options.starting == Edge(EARLIEST)
+            ranges = [OffsetRange(*place, first[place], end[place], is_open, is_all) for place in places]
+            wanted = self._narrowed(cluster, ranges)
+        pieces = split(wanted, least_count=options.min_partitions, most_records=options.max_records)
         found = [each for each in pieces if each.size or each.is_open]
+        if places and not found and self._grows:  # something must say which partitions are known
+            found = [OffsetRange(*places[0], 0, 0)]
         if found and self._grows:
             found[-1].known = frozenset(places)
         return found
+
+    def _narrowed(self, cluster: Cluster, ranges: Sequence[OffsetRange]) -> Sequence[OffsetRange]:
+        """What the filters of the query leave of ranges.
+
+        Which record is the latest of a key depends on all others, and the offset of a row in `_corrupt` on where
+        reading began: such queries only leave out whole partitions.
+        """
+        options = self._options
+        if options.pushed is None:
+            return ranges
+        whole = options.upsert or "_corrupt" in options.columns
+        spans = {each.place: options.pushed.spans(each.place, only_places=whole) for each in ranges}
+        return narrowed(cluster, ranges, spans, committed=options.committed)
 
     @property
     def _is_open(self) -> bool:
@@ -79,7 +96,9 @@ class BatchReader(DataSourceReader):
             end = list_offsets(cluster, {each.place: LATEST}, committed=committed)[each.place]
             if end < first:
                 self._check_shorter(cluster, each.place, first)
-        yield from read_rows(cluster, self._options, each.place, first, end)
+        within = each.within
+        first, end = max(first, within.first), end if within.end is None else min(end, within.end)
+        yield from read_rows(cluster, self._options, each.place, first, end, within)
 
     def _check_shorter(self, cluster: Cluster, place: TopicPartition, first: int) -> None:
         """DataLost if a partition ends before the start of its range, uncommitted records included."""
@@ -96,5 +115,6 @@ class BatchReader(DataSourceReader):
         places = [place for place in options.selection.partitions(cluster) if place not in known]
         if places:
             first = options.starting.resolve(cluster, places, committed=options.committed)
-            for place in places:
-                yield from self._read_range(cluster, OffsetRange(*place, first[place], first[place], is_open=True))
+            ranges = [OffsetRange(*place, first[place], first[place], is_open=True) for place in places]
+            for each in self._narrowed(cluster, ranges):
+                yield from self._read_range(cluster, each)

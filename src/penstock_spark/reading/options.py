@@ -7,7 +7,7 @@ it, is refused by name: a mistake in an option that is silently ignored would be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -16,6 +16,7 @@ from penstock.client.offsets import EARLIEST, LATEST
 from penstock_spark.errors import BadOption
 from penstock_spark.reading.planning.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.reading.planning.selection import Selection, parse_selection
+from penstock_spark.reading.pushed import Pushed
 from penstock_spark.reading.records.fields import FIELDS, arrow_schema
 from penstock_spark.reading.tables.options import parse_table, table_schema, value_format
 from penstock_spark.reading.tables.table import Table
@@ -60,12 +61,16 @@ class ReadOptions:
     group: str | None
     """The group to which a streaming query reports its progress; without one each query gets a generated name."""
     group_prefix: str
+    pushed: Pushed | None = None
+    """What Spark has pushed down; `columns` and `table` follow it already."""
 
 
-def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, streaming: bool) -> ReadOptions:
+def parse_read(
+    options: Mapping[str, str], schema: StructType | None = None, *, streaming: bool, pushed: Pushed | None = None
+) -> ReadOptions:
     """Parse the options of a query.
 
-    `schema` is the one that Spark has for the source; None: it follows from the options.
+    `schema` is the one that Spark has for the source, before columns are pruned; None: it follows from the options.
     """
     given = UserOptions(options, READ)
     _refuse_elsewhere(given, streaming)
@@ -76,6 +81,9 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
         raise BadOption("a schema is for typed columns and needs valueFormat; columns says which columns are wanted")
     if upsert:
         _check_upsert(columns)
+    if pushed is not None:
+        table = None if table is None else replace(table, shown=pushed.columns)
+        columns = table.needed if table is not None else _pruned(columns, pushed.columns, upsert)
     return ReadOptions(
         broker=parse_broker(given),
         selection=_selection(given),
@@ -94,6 +102,7 @@ def parse_read(options: Mapping[str, str], schema: StructType | None = None, *, 
         poll_timeout_s=(given.count("kafkaConsumer.pollTimeoutMs") or 120_000) / 1000,
         group=given.text("kafka.group.id"),
         group_prefix=given.text("groupIdPrefix") or "spark-penstock-source",
+        pushed=pushed,
     )
 
 
@@ -127,6 +136,12 @@ def _table(given: UserOptions, schema: StructType | None, upsert: bool) -> Table
         return None
     wanted = schema or table_schema(given, lambda form, separator: _inferred(given, form, separator))
     return parse_table(given, wanted, upsert=upsert)
+
+
+def _pruned(columns: tuple[str, ...], wanted: tuple[str, ...], upsert: bool) -> tuple[str, ...]:
+    """The columns that must be read for those that are wanted: first these, then what decides which rows there are."""
+    further = [name for name in columns if name == "_corrupt" or (name == "key" and upsert)]
+    return tuple(dict.fromkeys((*wanted, *further)))
 
 
 def _check_upsert(columns: tuple[str, ...]) -> None:

@@ -10,13 +10,17 @@ from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Longs
 from penstock_spark.reading.options import ReadOptions
+from penstock_spark.reading.planning.spans import EVERYTHING, Span
+from penstock_spark.reading.records.batches import Choice
 from penstock_spark.reading.records.range_reader import RangeReader
 from penstock_spark.reading.records.upsert import Upsert
 
 
 def read_rows(
-    cluster: Cluster, options: ReadOptions, place: TopicPartition, first: int, end: int
+    cluster: Cluster, options: ReadOptions, place: TopicPartition, first: int, end: int, within: Span = EVERYTHING
 ) -> Iterator[pa.RecordBatch]:
+    """`within` has times; batches without any of them are left out."""
+
     def read(columns: tuple[str, ...], only: Longs | None = None) -> RangeReader:
         made = RangeReader(
             cluster,
@@ -26,11 +30,17 @@ def read_rows(
             columns,
             committed=options.committed,
             tolerant=options.tolerant,
-            only=only,
+            choice=Choice(only, within),
         )
         made.patience.limit_s = options.poll_timeout_s
         return made
 
     records = Upsert(read, options, place) if options.upsert else read(options.columns)
     table = options.table
-    yield from records if table is None else map(table.rows, records)
+    pushed = options.pushed
+    if table is not None:
+        yield from map(table.rows, records)
+    elif pushed is not None and pushed.columns != options.columns:
+        yield from (batch.select(list(pushed.columns)) for batch in records)
+    else:
+        yield from records

@@ -47,6 +47,15 @@ def spark_home() -> Path:
     return Path(found.origin).parent
 
 
+def spark_jar() -> Path | None:
+    """The part of the Spark source that runs in the JVM; None where it is not installed."""
+    found = importlib.util.find_spec("penstock_spark")
+    if found is None or found.origin is None:
+        return None
+    jar = Path(found.origin).parent / "jars" / "penstock-spark.jar"
+    return jar if jar.exists() else None
+
+
 def check_packages() -> None:
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.cli.log.tail import telling_line
+from penstock.cli.pipeline.spark_environment import spark_jar
 from penstock.cli.processes.child_process import ChildProcess
 from penstock.cli.terminal.errors import CommandError
 
@@ -24,6 +25,7 @@ POLL_S = 0.05
 CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+JARS = "spark.jars"
 
 
 class SparkServer(ChildProcess):
@@ -40,6 +42,8 @@ class SparkServer(ChildProcess):
         own_options = settings[JAVA_OPTIONS]
         settings |= dict(conf)
         settings[JAVA_OPTIONS] = f"{own_options} {conf.get(JAVA_OPTIONS, '')}".strip()
+        if (jar := spark_jar()) is not None:
+            settings[JARS] = ",".join(filter(None, (conf.get(JARS), str(jar))))
         command = [f"{environ['SPARK_HOME']}/bin/spark-submit", "--class", CLASS, "--name", name, "--master", master]
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pyspark.sql.datasource import InputPartition
 
 from penstock.model.topic_partition import TopicPartition
+from penstock_spark.reading.planning.spans import EVERYTHING, Span
 
 
 @dataclass
@@ -18,6 +19,7 @@ class OffsetRange(InputPartition):
     Spark plans a DataFrame once and may run it many times, much later. With `is_open` the range extends to the end at
     the time of the run; `end` is the one at planning. With `from_earliest` records that have aged out since are not
     missed. `known`, if not None, has all partitions at planning; the reader of this range also reads new ones.
+    `within` is what a filter leaves of the partition: an open range does not extend beyond it.
     """
 
     topic: str
@@ -27,6 +29,7 @@ class OffsetRange(InputPartition):
     is_open: bool = False
     from_earliest: bool = False
     known: frozenset[TopicPartition] | None = None
+    within: Span = EVERYTHING
 
     @property
     def place(self) -> TopicPartition:

@@ -1,12 +1,13 @@
 """The batches of a fetch answer that count, with their records decompressed.
 
-Left out are transaction markers, batches of aborted transactions, batches without any of the wanted offsets, and a
-batch that is cut off at the end of the answer.
+Left out are transaction markers, batches of aborted transactions, batches without any of the wanted offsets or times,
+and a batch that is cut off at the end of the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from penstock.model.errors import KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.arrays import Bytes, Longs, sealed
 from penstock_spark.errors import BadRow
+from penstock_spark.reading.planning.spans import EVERYTHING, Span
+from penstock_spark.reading.records.time_kernel import least_time_delta
 
 UNPACKED_BYTES_MAX = 1 << 30
 RECORD_BYTES_MIN = 7
@@ -42,16 +45,28 @@ class RecordBatch(NamedTuple):
     payload: Bytes
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Which batches are wanted: with one of the offsets `only`, in ascending order, and with a time of `within`.
+
+    Offsets of `within` do not matter here.
+    """
+
+    only: Longs | None = None
+    within: Span = EVERYTHING
+
+
 class Batches:
     """The batches of one partition between two offsets, answer by answer. `position` is the next offset to fetch.
 
-    `only` has offsets in ascending order; batches without any of them are left out, and need not be fetched.
+    Batches that are not chosen are left out; those without chosen offsets need not be fetched.
     """
 
-    def __init__(self, place: TopicPartition, first: int, end: int, only: Longs | None = None) -> None:
+    def __init__(self, place: TopicPartition, first: int, end: int, choice: Choice | None = None) -> None:
         self.place = place
         self.end = end
-        self._only = only
+        choice = choice or Choice()
+        self._only, self._within = choice.only, choice.within
         self.position = self._next(first)
         self.read_bytes = 0
         self.skipped_bytes = 0
@@ -97,6 +112,9 @@ class Batches:
         self.read_bytes += len(batch)
         if not crc_matches(batch, 0, header):
             return DamagedBatch(self.place, header.base_offset, "its checksum is wrong")
+        if self._has_other_times(header):
+            self.skipped_bytes += len(batch)
+            return None
         try:
             payload = decompress(header.codec, batch[HEADER_BYTES:], UNPACKED_BYTES_MAX)
         except KafkaError as error:
@@ -104,4 +122,23 @@ class Batches:
         if not 0 <= header.record_count * RECORD_BYTES_MIN <= len(payload):  # memory is allocated for this count
             reason = f"it says that it has {header.record_count} records, in {len(payload)} bytes"
             return DamagedBatch(self.place, header.base_offset, reason)
-        return RecordBatch(header, sealed(np.frombuffer(payload, dtype=np.uint8)))
+        found = RecordBatch(header, sealed(np.frombuffer(payload, dtype=np.uint8)))
+        if self._is_later(found):
+            self.skipped_bytes += len(batch)
+            return None
+        return found
+
+    def _has_other_times(self, header: BatchHeader) -> bool:
+        """Whether the header says that no record has a wanted time."""
+        since, until = self._within.since_ms, self._within.until_ms
+        if since is not None and header.max_timestamp < since:
+            return True
+        return until is not None and header.is_log_append_time and header.max_timestamp > until
+
+    def _is_later(self, batch: RecordBatch) -> bool:
+        """Whether all records have a later time than wanted: a header has the first and the latest, not the oldest."""
+        until, header = self._within.until_ms, batch.header
+        if until is None or header.is_log_append_time:
+            return False
+        delta, right = least_time_delta(batch.payload, header.record_count)
+        return bool(right == header.record_count and right and header.base_timestamp + delta > until)

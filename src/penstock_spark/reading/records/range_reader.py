@@ -19,9 +19,8 @@ from penstock.client.fetches import Fetched, receive_fetch, send_fetch
 from penstock.client.offsets import EARLIEST, list_offsets
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.arrays import Longs
 from penstock_spark.errors import DataLost
-from penstock_spark.reading.records.batches import Batches, DamagedBatch, RecordBatch
+from penstock_spark.reading.records.batches import Batches, Choice, DamagedBatch, RecordBatch
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder
 from penstock_spark.reading.records.patience import Patience
@@ -36,9 +35,9 @@ THROTTLED_S_MAX = 10.0
 class RangeReader:
     """Offsets from `first` to before `end`, with the wanted columns.
 
-    With `tolerant` missing records are skipped instead of raising DataLost (`failOnDataLoss=false`). `only` has offsets
-    in ascending order; batches without any of them are not fetched, but other records of fetched batches still come.
-    Records that a transaction holds back are waited for, as long as `patience` says; they are never skipped.
+    With `tolerant` missing records are skipped instead of raising DataLost (`failOnDataLoss=false`). Batches that are
+    not chosen are left out, but all records of a chosen one come. Records that a transaction holds back are waited for, as
+    long as `patience` says; they are never skipped.
     """
 
     def __init__(
@@ -51,12 +50,12 @@ class RangeReader:
         *,
         committed: bool = True,
         tolerant: bool = False,
-        only: Longs | None = None,
+        choice: Choice | None = None,
     ) -> None:
         self._cluster, self._place, self._end = cluster, place, end
         self._committed, self._tolerant = committed, tolerant
         self.patience = Patience(place)
-        self.batches = Batches(place, first, end, only)
+        self.batches = Batches(place, first, end, choice)
         self._builder = ColumnBuilder(place, first, end, wanted)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

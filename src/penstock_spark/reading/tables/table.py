@@ -54,16 +54,34 @@ class Table:
     """Columns of the decoder and of `EXTRA`, in the order of the table."""
     bad_rows: BadRows
     needs_key: bool = False
+    shown: tuple[str, ...] | None = None
+    """The columns that a query wants of the table; None: all. Which rows are bad does not depend on it."""
 
     @property
     def needed(self) -> tuple[str, ...]:
         """Columns of records from which the table is made."""
-        named = [OF_RECORD.get(name, name) for name in self.schema.names if name in OF_RECORD or name == CORRUPT]
+        shown = self._shown.names
+        named = [OF_RECORD.get(name, name) for name in shown if name in OF_RECORD]
+        damage = (CORRUPT,) if CORRUPT in self.schema.names else ()
         key = ("key",) if self.needs_key else ()
-        return tuple(dict.fromkeys((*named, *key, "value", "topic", "partition", "offset")))
+        decoded = ("value", "topic", "partition", "offset") if self._decodes else ()
+        return tuple(dict.fromkeys((*named, *damage, *key, *decoded)))
+
+    @property
+    def _shown(self) -> pa.Schema:
+        return self.schema if self.shown is None else pa.schema([self.schema.field(name) for name in self.shown])
+
+    @property
+    def _decodes(self) -> bool:
+        """Whether values are looked at: for columns of theirs, or because a bad one fails the query or is left out."""
+        of_values = any(name not in OF_RECORD and name != CORRUPT for name in self._shown.names)
+        return of_values or self.bad_rows is not BadRows.QUARANTINE
 
     def rows(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of records. BadRow if one is bad and bad rows fail the query."""
+        shown = self._shown
+        if not self._decodes:
+            return pa.RecordBatch.from_arrays([_of_record(records, field) for field in shown], schema=shown)
         keyless: Flags = np.asarray(records.column("key").is_null()) if self.needs_key else np.zeros(len(records), bool)
         typed = self.decoder.decode(without(records.column("value"), keyless))
         errors = self._errors(records, typed.problems, keyless)
@@ -72,8 +90,8 @@ class Table:
         if is_bad.any() and self.bad_rows is BadRows.FAIL:
             self._fail(records, errors, int(np.argmax(is_bad)))
         columns |= {ERROR: errors, RAW: _only(records.column("value"), is_bad)}
-        arrays = [columns[field.name] if field.name in columns else _of_record(records, field) for field in self.schema]
-        made = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        arrays = [columns[field.name] if field.name in columns else _of_record(records, field) for field in shown]
+        made = pa.RecordBatch.from_arrays(arrays, schema=shown)
         if is_bad.any() and self.bad_rows is BadRows.DROP:
             logger.warning("%s: %d bad rows are left out", _place(records, 0), int(is_bad.sum()))
             return made.filter(pa.array(~is_bad))

@@ -1,0 +1,62 @@
+package penstock.spark;
+
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.CreatableRelationProvider;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * {@code format("penstock")} for Spark: the Python source of the same name, with what Spark offers to the JVM only.
+ *
+ * <p>It reads and writes nothing itself. Spark makes one of each provider it knows for any query, so nothing here may
+ * fail before the source is used.
+ */
+public final class PenstockProvider implements TableProvider, DataSourceRegister, CreatableRelationProvider {
+  static final String NAME = "penstock";
+
+  private PythonSource source;
+
+  @Override
+  public String shortName() {
+    return NAME;
+  }
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    SparkVersion.require();
+    source = PythonSource.of(options, null);
+    return source.schema();
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    SparkVersion.require();
+    return new PenstockTable(schema, properties, source, false);
+  }
+
+  @Override
+  public boolean supportsExternalMetadata() {
+    return true;
+  }
+
+  /** A batch write, in the modes of Spark's Kafka connector: append, and the default. */
+  @Override
+  public BaseRelation createRelation(
+      SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> options, Dataset<Row> data) {
+    SparkVersion.require();
+    if (mode == SaveMode.Overwrite || mode == SaveMode.Ignore) {
+      RefusedMode.<RuntimeException>refuse(mode);
+    }
+    data.write().format(BatchSink.class.getName()).options(options).mode(SaveMode.Append).save();
+    return new Written(context, data.schema());
+  }
+}
