@@ -1,10 +1,11 @@
-"""The wheel and the sdist: built without a network, checked, and the wheel built again from the sdist.
+"""The wheels and the sdist: built without a network, checked, and the wheel built again from the sdist.
 
     python -m tools.packages                build into dist/ and check
     python -m tools.packages --output DIR
 
-The wheel has every file of the two packages, the pipeline that `penstock demo` runs, and nothing else; the sdist makes
-the same wheel. The files are moved to the output directory only if both hold.
+The wheel has every file of the two packages, the pipeline that `penstock demo` runs, the jar for Spark and nothing
+else; the sdist makes the same wheel. The wheel penstock-spark has the jar alone. The files are moved to the output
+directory only if all of that holds.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from tools import spark_jar, spark_package
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("penstock", "penstock_spark")
 TOP_LEVEL = "pyspark_penstock.py"
+JAR = "penstock_spark/jars/penstock-spark.jar"
 DEMO = "examples/prices"
 DEMO_INSIDE = "penstock/cli/pipeline/examples/prices"
-SHIPPED = (".py", ".pyi", ".typed", ".yaml", ".yml", ".sql", ".txt", ".md")
+SHIPPED = (".py", ".pyi", ".typed", ".yaml", ".yml", ".sql", ".txt", ".md", ".jar")
 """Suffixes of files that belong in a wheel; anything else below src is a mistake."""
 METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
 
@@ -35,7 +39,7 @@ class PackageError(Exception):
 
 def expected_files(root: Path = ROOT) -> set[str]:
     """The files that the wheel must have, besides its metadata."""
-    names = {TOP_LEVEL}
+    names = {TOP_LEVEL, JAR}
     for package in PACKAGES:
         names |= {path.relative_to(root / "src").as_posix() for path in _files(root / "src" / package)}
     names |= {f"{DEMO_INSIDE}/{path.relative_to(root / DEMO).as_posix()}" for path in _files(root / DEMO, "state")}
@@ -101,7 +105,7 @@ def differences(wheel: Path, other: Path) -> list[str]:
 
 
 def make(output: Path, root: Path = ROOT) -> list[Path]:
-    """Make the sdist and the wheel in `output`."""
+    """Make the sdist and the wheels in `output`."""
     there = next(path for path in (output, *output.absolute().parents) if path.exists())
     if not there.is_dir():
         raise PackageError(f"{there} is no directory: give another one with --output")
@@ -113,15 +117,28 @@ def make(output: Path, root: Path = ROOT) -> list[Path]:
             raise PackageError("\n".join([f"{wheel.name} is not as it should be:", *problems]))
         if changed := differences(wheel, wheel_of_sdist(sdist, Path(directory) / "sdist")):
             raise PackageError(f"the sdist makes another wheel; different are: {', '.join(changed[:10])}")
+        for_spark = _spark_wheel(root, wheel.name.split("-")[1], Path(directory))
         output.mkdir(parents=True, exist_ok=True)
-        return [Path(shutil.copy2(path, output)) for path in (sdist, wheel)]
+        return [Path(shutil.copy2(path, output)) for path in (sdist, wheel, for_spark)]
+
+
+def _spark_wheel(root: Path, version: str, directory: Path) -> Path:
+    jar = root / "src" / JAR
+    build(spark_package.prepare(root, jar, version, directory), directory / "spark", "wheel")
+    wheel = only(directory / "spark", "*.whl")
+    if problems := spark_package.problems(wheel, jar, version):
+        raise PackageError("\n".join([f"{wheel.name} is not as it should be:", *problems]))
+    return wheel
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.packages", description="The wheel and the sdist.")
+    parser = argparse.ArgumentParser(prog="python -m tools.packages", description="The wheels and the sdist.")
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="directory (default dist)")
+    output: Path = parser.parse_args(arguments).output
+    if spark_jar.main(["--required"]):  # a wheel without the jar would be a smaller one that nobody notices
+        return 1
     try:
-        made = make(parser.parse_args(arguments).output)
+        made = make(output)
     except (PackageError, OSError) as error:
         print(f"no packages: {error}", file=sys.stderr)
         return 1
