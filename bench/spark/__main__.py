@@ -23,10 +23,13 @@ from bench.spark.topics import fill
 from bench.spark.works import (
     COUNT_ROWS,
     COUNT_S,
+    ELEVEN,
+    OF_WHOLE,
     OURS,
     TARGETS,
     THEIRS,
     TOPICS,
+    WHOLE,
     WORKS,
     World,
     rows_per_second,
@@ -96,10 +99,13 @@ def _measure(
     spark: SparkSession, address: Address, arguments: argparse.Namespace, directory: Path
 ) -> dict[str, dict[str, float]]:
     rows, apart_ms = arguments.rows, 10
-    first_ms = _fill(address, rows, apart_ms, {TOPICS[name] for name in arguments.only if name in TOPICS})
+    wanted = {TOPICS[name] for name in arguments.only if name in TOPICS}
+    first_ms = _fill(address, rows, apart_ms, wanted)
+    timed_ms = fill(address, "timed", rows, partitions=2, apart_ms=1000, each_ms=1) if "timed" in wanted else 0
     frame = spark.range(0, rows, 1, 2).selectExpr("CAST(id AS STRING) AS key", "lpad(id, 100, '0') AS value").cache()
-    world = World(spark, str(address), rows, first_ms, rows // 1000 * apart_ms, frame)
+    world = World(spark, str(address), rows, first_ms, rows // 1000 * apart_ms, frame, timed_ms)
     results = {name: _one(world, name, arguments.rounds) for name in arguments.only if name != STREAM}
+    _compare_with_whole(results)
     if STREAM in arguments.only:
         results[STREAM] = stream(spark, address, arguments.stream_seconds, directory)
     return results
@@ -119,6 +125,14 @@ def _fill(address: Address, rows: int, apart_ms: int, wanted: set[str]) -> int:
     if "written" in wanted:
         fill(address, "written", 0, partitions=2)
     return first_ms
+
+
+def _compare_with_whole(results: dict[str, dict[str, float]]) -> None:
+    """Eleven rows against all rows of the same topic, through our source."""
+    for name in (name for name in ELEVEN if name in results and WHOLE in results):
+        times = results[name]["penstock_rows_per_s"] / results[WHOLE]["penstock_rows_per_s"]
+        results[name] |= {"times_whole": times, "wanted_times_whole": OF_WHOLE, "missed": times < OF_WHOLE}
+        print(f"{name:16} 1/{times:.0f} of the time of a full read (must 1/{OF_WHOLE:.0f})", flush=True)
 
 
 def _one(world: World, name: str, rounds: int) -> dict[str, float]:

@@ -20,24 +20,35 @@ _TIMES_AT = 27  # base and max timestamp in a batch
 
 
 def fill(
-    address: Address, topic: str, rows: int, *, partitions: int, json_values: bool = False, apart_ms: int = 1
+    address: Address,
+    topic: str,
+    rows: int,
+    *,
+    partitions: int,
+    json_values: bool = False,
+    apart_ms: int = 1,
+    each_ms: int = 0,
 ) -> int:
-    """Batches of 1,000 rows, `apart_ms` between two of them. The time of the first."""
+    """Batches of 1,000 rows, `apart_ms` between two of them and `each_ms` between two rows. The time of the first."""
     first_ms = time.time_ns() // 1_000_000 - rows // BATCH_ROWS * apart_ms
-    template = _batch(json_values)
+    template = _batch(json_values, each_ms)
     with Cluster([address]) as cluster:
         ensure_topic(cluster, topic, partitions=partitions)
         producer = IdempotentProducer(cluster)
         for number in range(rows // BATCH_ROWS):
             batch = bytearray(template)
-            _TIMES.pack_into(batch, _TIMES_AT, *(2 * (first_ms + number * apart_ms,)))
+            base_ms = first_ms + number * apart_ms
+            _TIMES.pack_into(batch, _TIMES_AT, base_ms, base_ms + (BATCH_ROWS - 1) * each_ms)
             producer.send(TopicPartition(topic, number % partitions), batch)
         producer.flush()
     return first_ms
 
 
-def _batch(json_values: bool) -> bytes:
-    records = [NewRecord(b"key-%05d" % number, _value(number, json_values)) for number in range(BATCH_ROWS)]
+def _batch(json_values: bool, each_ms: int) -> bytes:
+    records = [
+        NewRecord(b"key-%05d" % number, _value(number, json_values), (), number * each_ms)
+        for number in range(BATCH_ROWS)
+    ]
     return bytes(build_batch(records, timestamp=0))
 
 

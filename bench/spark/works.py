@@ -15,7 +15,10 @@ THEIRS, OURS = "kafka", "penstock"
 
 
 class World(NamedTuple):
-    """The topics of the works. `first_ms` and `span_ms` are the times of the records in `two`."""
+    """The topics of the works. `first_ms` and `span_ms` are the times of the records in `two`.
+
+    In `timed` each record has a time of its own, `rows` milliseconds from `timed_ms` on.
+    """
 
     spark: SparkSession
     address: str
@@ -23,6 +26,7 @@ class World(NamedTuple):
     first_ms: int
     span_ms: int
     cached: DataFrame
+    timed_ms: int = 0
 
 
 def frame(world: World, source: str, topic: str, **options: str | int) -> DataFrame:
@@ -85,6 +89,33 @@ def by_time(world: World, source: str) -> int:
     return world.rows
 
 
+def read_timed(world: World, source: str) -> int:
+    run(frame(world, source, "timed"))
+    return world.rows
+
+
+def eleven_by_offset(world: World, source: str) -> int:
+    """As in those that follow, rows per second are those of the whole topic."""
+    first = world.rows // 4
+    return _eleven(world, source, f"partition = 1 AND offset BETWEEN {first} AND {first + 10}")
+
+
+def eleven_newest(world: World, source: str) -> int:
+    return _eleven(world, source, f"timestamp >= timestamp_millis({world.timed_ms + world.rows - 11})")
+
+
+def eleven_by_time(world: World, source: str) -> int:
+    """From the middle: what comes later is fetched, because a late record may be an old one."""
+    first = world.timed_ms + world.rows // 2
+    return _eleven(world, source, f"timestamp BETWEEN timestamp_millis({first}) AND timestamp_millis({first + 10})")
+
+
+def _eleven(world: World, source: str, condition: str) -> int:
+    found = frame(world, source, "timed").where(condition).collect()
+    assert len(found) == 11, len(found)
+    return world.rows
+
+
 def write(world: World, source: str) -> int:
     rows = world.cached.count()
     writer = world.cached.write.format(source).mode("append")
@@ -99,6 +130,10 @@ WORKS: dict[str, Callable[[World, str], int]] = {
     "count": count,
     "typed": typed,
     "by_time": by_time,
+    "read_timed": read_timed,
+    "eleven_by_offset": eleven_by_offset,
+    "eleven_newest": eleven_newest,
+    "eleven_by_time": eleven_by_time,
     "write": write,
 }
 TOPICS = {
@@ -108,11 +143,17 @@ TOPICS = {
     "count": "many",
     "typed": "json",
     "by_time": "two",
+    "read_timed": "timed",
+    "eleven_by_offset": "timed",
+    "eleven_newest": "timed",
+    "eleven_by_time": "timed",
     "write": "written",
 }
 """The topic of each work."""
 TARGETS = {"read_one": 3.0, "read_two": 2.0, "read_columns": 3.0, "typed": 2.0, "by_time": 10.0, "write": 1.5}
 """How many times as fast as Spark's connector ours must be."""
+WHOLE, ELEVEN, OF_WHOLE = "read_timed", ("eleven_by_offset", "eleven_newest", "eleven_by_time"), 20.0
+"""Eleven rows of a topic must come this many times as fast as all of them."""
 COUNT_ROWS, COUNT_S = 10_000_000, 3.0
 """How long ours may take to count so many records."""
 
