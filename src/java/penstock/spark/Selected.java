@@ -7,14 +7,14 @@ final class Selected {
   private final String text;
 
   Selected(CaseInsensitiveStringMap options) {
-    text = named(options, "Subscribe", "subscribe")
-        + named(options, "SubscribePattern", "subscribePattern")
-        + named(options, "Assign", "assign");
+    String topics = options.get("subscribe");
+    text = named("Subscribe", topics == null ? null : topics.trim().replaceAll("\\s*,\\s*", ", "))
+        + named("SubscribePattern", options.get("subscribePattern"))
+        + named("Assign", options.get("assign"));
   }
 
-  private static String named(CaseInsensitiveStringMap options, String word, String option) {
-    String value = options.get(option);
-    return value == null ? "" : word + "[" + value.replaceAll("\\s*,\\s*", ", ").trim() + "]";
+  private static String named(String word, String value) {
+    return value == null ? "" : word + "[" + value + "]";
   }
 
   @Override
