@@ -13,7 +13,7 @@ from tests.spark.test_spark_reading import put
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 Read = Callable[..., DataFrame]
 WITHIN_S = 120
@@ -59,11 +59,11 @@ def test_changed_rows_come_once_over_restarts(
 ) -> None:
     source, ours, by_hand = client.create_topic(), client.create_topic(), client.create_topic()
     streams = Counting(spark, broker, source, tmp_path / "ours"), Counting(spark, broker, source, tmp_path / "theirs")
-    for values in (("a", "b", "a"), ("b",), ("c", "a")):
+    for values in (("a", "b", "a"), ("b", "c")):
         put(client, source, *values)
         streams[0].to_topic(ours, "update")  # a query of its own each time: a restart from the checkpoint
         streams[1].by_hand(by_hand)
-    expected = Counter([("a", "2"), ("b", "1"), ("b", "2"), ("a", "3"), ("c", "1")])
+    expected = Counter([("a", "2"), ("b", "1"), ("b", "2"), ("c", "1")])
     assert written(read, ours) == written(read, by_hand) == expected
     # The last commit is lost: the batch runs again, finds its marker and writes nothing.
     last = max(int(path.name) for path in (tmp_path / "ours" / "commits").iterdir() if path.name.isdecimal())
