@@ -3,6 +3,7 @@
     environment   a virtual environment with the wheel and its dependencies, and nothing else
     service       the installed `penstock serve`, as a process of its own
     checks        the checks, one after the other
+    spark         the wheel penstock-spark, in a session of PySpark
 
     python -m tools.smoke                 the wheel in dist/
     python -m tools.smoke WHEEL

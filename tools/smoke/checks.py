@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from tools.smoke.environment import Environment, SmokeError, pinned
 from tools.smoke.service import Service
+from tools.smoke.spark import sessions
 
 _IMPORT_ALL = """
 import importlib, pkgutil, penstock
@@ -123,6 +125,14 @@ def stop(service: Service) -> str:
     return "exit code 0, a clean stop, no error in the log"
 
 
+def spark(environment: Environment, service: Service, wheel: Path, pins: Path) -> str:
+    """The wheel penstock-spark that was built with this one, where there is one and Java to run it."""
+    found = sorted(wheel.parent.glob(f"penstock_spark-{wheel.name.split('-')[1]}-*.whl"))
+    if not found or shutil.which("java") is None:
+        return f"left out: there is no {'Java' if found else 'wheel penstock-spark beside this one'}"
+    return sessions(environment, service, found[0], pins.with_name("spark.txt"))
+
+
 def run(wheel: Path, pins: Path, directory: Path, report: Callable[[str, str], None]) -> None:
     """Run all checks; `report` is called with the result of each."""
     environment = Environment(directory)
@@ -138,4 +148,5 @@ def run(wheel: Path, pins: Path, directory: Path, report: Callable[[str, str], N
         report("program", program(environment, service))
         report("extras", extras(environment, service))
         report("HTTP", http(service))
+        report("Spark", spark(environment, service, wheel, pins))
         report("stop", stop(service))

@@ -26,7 +26,7 @@ def clean_environ() -> dict[str, str]:
 
 
 class Environment:
-    """A virtual environment; its commands run in `directory`, where there is nothing to import."""
+    """A virtual environment, activated; its commands run in `directory`, where there is nothing to import."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -34,6 +34,10 @@ class Environment:
 
     def install(self, wheel: Path, pins: Path) -> None:
         self._run([sys.executable, "-m", "venv", str(self._bin.parent)], INSTALL_TIMEOUT_S)
+        self.add(wheel, pins)
+
+    def add(self, wheel: Path, pins: Path) -> None:
+        """Install one more wheel."""
         pip = [str(self._bin / "python"), "-m", "pip", "--disable-pip-version-check"]
         self._run([*pip, "install", "--quiet", "--constraint", str(pins), str(wheel)], INSTALL_TIMEOUT_S)
         self._run([*pip, "check"], COMMAND_TIMEOUT_S)
@@ -51,15 +55,19 @@ class Environment:
         """Run the command and return its output. SmokeError if it ends with another code or with a traceback."""
         return self._run(self.command(*arguments), COMMAND_TIMEOUT_S, stdin=stdin, code=code)
 
-    def python(self, *arguments: str) -> str:
-        return self._run([str(self._bin / "python"), *arguments], COMMAND_TIMEOUT_S)
+    def python(self, *arguments: str, timeout_s: float = COMMAND_TIMEOUT_S) -> str:
+        return self._run([str(self._bin / "python"), *arguments], timeout_s)
+
+    def _activated(self) -> dict[str, str]:
+        environ = clean_environ()
+        return environ | {"PATH": f"{self._bin}{os.pathsep}{environ.get('PATH', os.defpath)}"}
 
     def _run(self, command: Sequence[str], timeout_s: float, *, stdin: str = "", code: int = 0) -> str:
         shown = " ".join(command)
         try:
             done = subprocess.run(
                 command, input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
-                cwd=self.directory, env=clean_environ(),
+                cwd=self.directory, env=self._activated(),
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise SmokeError(f"{shown}: not done after {timeout_s:.0f} s") from error
