@@ -34,6 +34,8 @@ def test_tasks_are_as_many_and_as_small_as_wanted(
     assert covered == [(each.place, offset) for each in ranges for offset in range(each.first, each.end)]
     if most is not None:
         assert all(piece.size <= most for piece in pieces)
+    filled = [piece for piece in pieces if piece.size]
+    assert len(filled) >= min(least or 0, len(covered)), "fewer only if there are fewer offsets"
 
 
 def test_larger_partitions_get_more_tasks() -> None:
