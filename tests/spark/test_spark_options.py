@@ -97,7 +97,7 @@ def test_where_reading_starts(given: dict[str, str], position: object) -> None:
         (HERE, "exactly one of subscribe"),
         ({**LEAST, "assign": "{}"}, "exactly one of subscribe"),
         ({**HERE, "subscribe": " , "}, "subscribe names no topic"),
-        ({**HERE, "subscribePattern": "("}, "is not a regular expression"),
+        ({**HERE, "subscribePattern": "("}, "is no regular expression of Java"),
         ({**HERE, "assign": '["a"]'}, "assign is like"),
         ({**HERE, "assign": '{"a": [-1]}'}, "assign is like"),
         ({**LEAST, "subscrbe": "b"}, "the option subscrbe is not known"),

@@ -26,7 +26,7 @@ spans = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5000) | st.integer
 
 def theirs(session: SparkSession, ranges: list[Piece], least: int | None, most: int | None) -> list[Piece]:
     """The result of the connector's own calculator."""
-    jvm: Any = session._jvm  # type: ignore[attr-defined]
+    jvm: Any = session._jvm
     package, convert = jvm.org.apache.spark.sql.kafka010, jvm.scala.jdk.javaapi.CollectionConverters
     given_ranges = jvm.java.util.ArrayList()
     for partition, first, end in ranges:

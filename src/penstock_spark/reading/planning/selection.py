@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from penstock.client.cluster import Cluster, TopicInfo
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption
+from penstock_spark.reading.patterns.errors import NotAPattern, NotPossible
+from penstock_spark.reading.patterns.java_pattern import java_pattern
 
 OWN_TOPICS = "__penstock_"
 """The prefix of topics that Penstock's writers use internally."""
@@ -65,7 +66,7 @@ class Subscribed(Selection):
 
 @dataclass(frozen=True)
 class Matching(Selection):
-    """Topics with the pattern anywhere in their names, as in Spark's source; `^…$` matches whole names.
+    """Topics with the pattern, one of Java, anywhere in their names, as in Spark's source; `^…$` matches whole names.
 
     Internal topics of brokers and of Penstock's writers are left out: a stream that reads the markers that it writes
     itself would never become idle.
@@ -74,7 +75,7 @@ class Matching(Selection):
     pattern: str
 
     def find(self, cluster: Cluster) -> Found:
-        is_meant = re.compile(self.pattern).search
+        is_meant = java_pattern(self.pattern).search
         found = cluster.patiently(cluster.topics).values()
         others = (topic for topic in found if not topic.is_internal and not topic.name.startswith(OWN_TOPICS))
         meant = [topic for topic in others if is_meant(topic.name)]
@@ -121,14 +122,20 @@ def parse_selection(subscribe: str | None, pattern: str | None, assign: str | No
             raise BadOption("subscribe names no topic")
         return Subscribed(topics)
     if pattern is not None:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise BadOption(f"subscribePattern {pattern!r} is not a regular expression: {error}") from None
-        if not pattern.strip():
-            raise BadOption("subscribePattern is empty")
+        _check_pattern(pattern)
         return Matching(pattern)
     return Assigned(_parse_assign(assign or ""))
+
+
+def _check_pattern(pattern: str) -> None:
+    if not pattern.strip():
+        raise BadOption("subscribePattern is empty: .* reads every topic")
+    try:
+        java_pattern(pattern)
+    except NotAPattern as error:
+        raise BadOption(f"subscribePattern {pattern!r} is no regular expression of Java: {error}") from None
+    except NotPossible as error:
+        raise BadOption(f"subscribePattern {pattern!r} has a part that cannot be done here: {error}") from None
 
 
 def _parse_assign(text: str) -> tuple[TopicPartition, ...]:

@@ -1,0 +1,1 @@
+"""Regular expressions of Java over the names of topics."""
