@@ -1,5 +1,5 @@
 """The tables in docs/ that are generated from the code: settings and their names in other systems, Kafka APIs, the
-admin API, the states of transactions and of push connections.
+admin API, the states of transactions and of push connections, the options of Spark.
 
 Each is between two comments, `<!-- settings -->` and `<!-- end of settings -->`; the text around them is written by
 hand.
@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from penstock.config.settings import Section, Settings
 from penstock.protocol.kafka.apis import APIS, NEVER, Api
 from penstock.protocol.push.frames import FrameType
 from penstock.protocol.push.states import TABLE, Side, State
+from penstock_spark.options.catalogue import OPTIONS
+from penstock_spark.options.option import Option, Use
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -192,6 +195,20 @@ def admin_api_table() -> str:
     return "\n".join(lines)
 
 
+def spark_options() -> str:
+    """Every option of the source and the sink for Spark, and what it does in each kind of query."""
+    lines = [f"| option | {' | '.join(use.value for use in Use)} | default | |", "|---|---|---|---|---|---|"]
+    for cells, options in groupby(OPTIONS, _cells_of_option):
+        names = ", ".join(f"`{option.name}`" for option in options)
+        lines.append(f"| {names} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cells_of_option(option: Option) -> tuple[str, ...]:
+    """What is behind the name; options for which it is the same share a row."""
+    return *(option.effect(use).value for use in Use), option.default, option.meaning
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("configuration.md", settings_sections),
     "names of a provider": ("configuration.md", partial(names_table, "provider", provider.VARIABLES)),
@@ -205,6 +222,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "apis": ("compatibility.md", api_table),
     "admin api": ("rest.md", admin_api_table),
     "transaction states": ("transactions.md", transaction_states),
+    "options of Spark": ("spark.md", spark_options),
     "push states": ("formats/push-protocol.md", push_states),
 }
 

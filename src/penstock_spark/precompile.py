@@ -25,6 +25,7 @@ from penstock_spark.reading.records.columns import ColumnBuilder
 from penstock_spark.reading.records.fields import FIELDS
 from penstock_spark.reading.records.time_kernel import least_time_delta
 from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.reading.tables.inference import inferred_schema
 from penstock_spark.reading.values.avro_values import AvroDecoder
 from penstock_spark.reading.values.csv_values import CsvDecoder
 from penstock_spark.reading.values.json_values import JsonDecoder
@@ -59,6 +60,7 @@ def csv_values() -> None:
     flat = parse_ddl(_FLAT)
     line = ",".join(str(_VALUES[name]).strip() for name in flat.names)
     CsvDecoder(flat, flat, ",").decode(pa.array([line.encode(), b'"x""y",', None], pa.binary()))
+    inferred_schema(pa.array([line.encode()], pa.binary()), "csv", ",")
 
 
 def avro() -> None:

@@ -1,25 +1,28 @@
 """Options as the user gave them, under names in any case, and the broker that they name.
 
-Keys arrive in lower case, with Spark's own among them. An unknown name is refused: a mistake in an option that is
-silently ignored would be noticed too late.
+Keys arrive in lower case, with Spark's own among them. A name that no option has is refused: a mistake in an option
+that is silently ignored would be noticed too late. Those of Spark's connector that mean nothing here are taken.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from penstock.client.address import Address, parse_addresses
 from penstock.client.cluster import Cluster
+from penstock.client.patience import USUAL, Patience
 from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock_spark.errors import BadOption
+from penstock_spark.options.catalogue import check_effects, check_names, without_effect
+from penstock_spark.options.option import Use
 from penstock_spark.plain_errors import plainly
 from penstock_spark.refusals import plain_refusals
-from penstock_spark.security_options import SECURITY_OPTIONS, parse_security
+from penstock_spark.security_options import parse_security
 
-SECURITY_NAMES = ("commandConfig", "kafka.security.protocol", "kafka.sasl.…", "kafka.ssl.…")
-SPARKS_OWN = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +34,20 @@ class Broker:
     timeout_s: float
     request_timeout_s: float
     security: ClientSecurity = PLAINTEXT
+    patience: Patience = USUAL
+    notice: str = ""
+    """A warning about the options, for the process that makes the connection."""
 
     def connect(self) -> Cluster:
+        if self.notice:
+            logger.warning(self.notice)
         return Cluster(
             self.addresses,
             client_id=self.client_id,
             timeout_s=self.timeout_s,
             request_timeout_s=self.request_timeout_s,
             security=self.security,
+            patience=self.patience,
         )
 
     @contextmanager
@@ -54,13 +63,21 @@ class Broker:
 class UserOptions:
     """Options as the user gave them, under names in any case."""
 
-    def __init__(self, options: Mapping[str, str], known: tuple[str, ...]) -> None:
+    def __init__(self, options: Mapping[str, str]) -> None:
         self._values = {key.lower(): value for key, value in options.items()}
-        names = {name.lower() for name in known}
-        for key in self._values:
-            if key not in names and key not in SPARKS_OWN and key not in SECURITY_OPTIONS:
-                there = ", ".join((*sorted(known), *SECURITY_NAMES))
-                raise BadOption(f"the option {key} is not known here; there are: {there}")
+        check_names(self._values)
+
+    def allow(self, use: Use) -> str:
+        """BadOption for what is refused in such a query. Returns a warning that names what is ignored there."""
+        check_effects(self._values, use)
+        found = without_effect(self._values, use)
+        told = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in found.items())
+        return f'format("penstock") ignores options of this {use.value}: {told}' if told else ""
+
+    @property
+    def identity(self) -> int:
+        """By which a streaming query is known in one process: its checkpoint is among its options."""
+        return hash(frozenset(self._values.items()))
 
     def security(self) -> ClientSecurity:
         return parse_security(self._values)
@@ -82,12 +99,24 @@ class UserOptions:
 
     def count(self, name: str) -> int | None:
         """A number above 0."""
+        return self._number(name, 1)
+
+    def amount(self, name: str) -> int | None:
+        """A number that may be 0."""
+        return self._number(name, 0)
+
+    def _number(self, name: str, least: int) -> int | None:
         value = self.text(name)
         if value is None:
             return None
-        if not value.isdecimal() or int(value) < 1:
-            raise BadOption(f"{name} is a number above 0, not {value!r}")
+        if not value.strip().isdecimal() or int(value) < least:
+            raise BadOption(f"{name} is a number {'above 0' if least else 'and not negative'}, not {value!r}")
         return int(value)
+
+    def seconds(self, name: str, default: float) -> float:
+        """Seconds of an option in ms."""
+        value = self.amount(name)
+        return default if value is None else value / 1000
 
 
 def parse_broker(given: UserOptions) -> Broker:
@@ -96,11 +125,20 @@ def parse_broker(given: UserOptions) -> Broker:
         addresses = parse_addresses(text)
     except ValueError as error:
         raise BadOption(f"kafka.bootstrap.servers: {error}") from None
-    timeout = given.count("kafka.default.api.timeout.ms") or 60_000
     return Broker(
         addresses=addresses,
         client_id=given.text("kafka.client.id") or "penstock-spark",
-        timeout_s=timeout / 1000,
+        timeout_s=(given.count("kafka.default.api.timeout.ms") or 60_000) / 1000,
         request_timeout_s=(given.count("kafka.request.timeout.ms") or 30_000) / 1000,
         security=given.security(),
+        patience=_patience(given),
+    )
+
+
+def _patience(given: UserOptions) -> Patience:
+    return Patience(
+        pause_s=given.seconds("kafka.retry.backoff.ms", USUAL.pause_s),
+        pause_s_max=given.seconds("kafka.retry.backoff.max.ms", USUAL.pause_s_max),
+        away_s=given.seconds("kafka.reconnect.backoff.ms", USUAL.away_s),
+        away_s_max=given.seconds("kafka.reconnect.backoff.max.ms", USUAL.away_s_max),
     )

@@ -14,8 +14,7 @@ import pytest
 
 import penstock
 import penstock.sdk
-from penstock_spark.reading.options import READ
-from penstock_spark.writing.options import WRITE
+from penstock_spark.options.catalogue import OPTIONS
 from tests.support.made_once import made_once
 from tools.website.api import MODULES, documented
 from tools.website.build import build
@@ -106,7 +105,11 @@ def test_methods_and_settings_are_in_it(site: Path, module: str, names: list[str
 
 def test_every_option_of_spark_is_in_it(site: Path) -> None:
     shown = text(site / api_page("penstock_spark"))
-    assert [name for name in (*READ, *WRITE) if not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", shown)] == []
+    assert [
+        name
+        for name in (option.name for option in OPTIONS)
+        if not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", shown)
+    ] == []
 
 
 def undocumented(doc: pdoc.doc.Doc[object]) -> list[str]:

@@ -22,9 +22,10 @@ from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption, BadRow
 from penstock_spark.reading.records.fields import HEADERS
 from penstock_spark.reading.tables.ddl import parse_ddl
+from penstock_spark.writing.batch_limits import USUAL, BatchLimits
 from penstock_spark.writing.encoding.avro_fields import avro_fields
 from penstock_spark.writing.encoding.avro_values import avro_values
-from penstock_spark.writing.encoding.encoder import BATCH_BYTES, Encoder, chunks
+from penstock_spark.writing.encoding.encoder import Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values
 from penstock_spark.writing.encoding.outgoing import outgoing
 from penstock_spark.writing.options import parse_write
@@ -114,12 +115,51 @@ def test_rows_without_a_key_move_on_from_chunk_to_chunk() -> None:
 
 
 def test_batches_are_cut_and_one_record_may_be_larger() -> None:
-    large, many = b"x" * (3 * BATCH_BYTES), [b"y" * 1000] * 2000
+    large, many = b"x" * (3 * USUAL.batch_bytes), [b"y" * 1000] * 2000
     encoder = Encoder(lambda names: dict.fromkeys(names, 1), 0, 0)
     sizes = [len(each.batch) for each in encoder.encode(outgoing({"value": pa.array([*many, large, b"z"])}, 2002, "t"))]
-    assert max(sizes) > 3 * BATCH_BYTES
-    assert sorted(sizes)[-2] <= BATCH_BYTES + 61
+    assert max(sizes) > 3 * USUAL.batch_bytes
+    assert sorted(sizes)[-2] <= USUAL.batch_bytes + 61
     assert len(sizes) >= 5
+
+
+@pytest.mark.parametrize("batch_bytes", [0, 100, 5000])
+def test_the_size_of_batches_is_an_option(batch_bytes: int) -> None:
+    encoder = Encoder(lambda names: dict.fromkeys(names, 1), 0, 0, BatchLimits(batch_bytes=batch_bytes))
+    found = list(encoder.encode(outgoing({"value": pa.array([b"y" * 500] * 100)}, 100, "t")))
+    assert sum(each.rows for each in found) == 100
+    assert all(each.rows == 1 or len(each.payload) <= batch_bytes for each in found)
+    assert len(found) == (12 if batch_bytes == 5000 else 100)
+
+
+def test_a_record_above_the_limit_is_refused_before_it_is_sent() -> None:
+    encoder = Encoder(lambda names: dict.fromkeys(names, 1), 0, 0, BatchLimits(batch_bytes=1000, record_bytes=1000))
+    values = pa.array([b"x" * 900, b"x" * 2000])
+    with pytest.raises(BadRow, match=r"a record for t-0 has 20\d\d bytes, and kafka.max.request.size is 1000"):
+        list(encoder.encode(outgoing({"value": values}, 2, "t")))
+
+
+def test_keys_may_be_kept_out_of_the_choice_of_partitions() -> None:
+    encoder = Encoder(lambda names: dict.fromkeys(names, 1000), 0, 7, ignores_keys=True)
+    columns = {"key": pa.array([b"a", b"b", b"c"]), "value": pa.array([b"1", b"2", b"3"])}
+    [found] = encoder.encode(outgoing(columns, 3, "t"))
+    assert found.place == TopicPartition("t", 7)
+    assert [record.key for record in batch_records(found.batch, read_header(found.batch))] == [b"a", b"b", b"c"]
+
+
+def test_columns_that_are_no_part_of_a_record_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    frame = parse_ddl("value STRING, price DOUBLE, partitions INT, offset BIGINT, timestampType INT")
+    columns = record_columns(frame, parse_write({"kafka.bootstrap.servers": "h:1", "topic": "t"}, streaming=False))
+    assert columns.parts == {"value": "value"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "the column partitions is not written; did you mean partition?"
+    ]
+
+
+def test_rows_do_not_wait_longer_than_they_may() -> None:
+    small = [pa.record_batch({"value": pa.array(["v"] * 10)}) for _ in range(5)]
+    assert [each.num_rows for each in chunks(small, 0.0)] == [10] * 5
+    assert [each.num_rows for each in chunks(small, 3600.0)] == [50]
 
 
 def test_small_arrow_batches_are_taken_together() -> None:
@@ -239,7 +279,12 @@ BROKER = {"kafka.bootstrap.servers": "localhost:9092"}
         ("value STRING", {}, "say where to"),
         ("key STRING", {"topic": "t"}, "no column value"),
         ("value INT", {"topic": "t"}, "value is INT; it must be STRING or BINARY"),
-        ("value STRING, price DOUBLE", {"topic": "t"}, "no place for price"),
+        ("key STRING, vale STRING", {"topic": "t"}, "no column value; there are: key, vale. Fix: rename vale to value"),
+        (
+            "a INT",
+            {"topic": "t"},
+            "no column value; there are: a. Fix: select the value AS value, or write all columns by",
+        ),
         ("value STRING, partition BIGINT", {"topic": "t"}, "partition is BIGINT; it must be INT"),
         ("value STRING, headers ARRAY", {"topic": "t"}, "it must be ARRAY<STRUCT<key"),
         ("a INT", {"topic": "t", "valueFormat": "json", "keyColumn": "b"}, "keyColumn names b"),
@@ -250,10 +295,12 @@ BROKER = {"kafka.bootstrap.servers": "localhost:9092"}
         ("value STRING", {"topic": "t", "delivery": "maybe"}, "exactly-once or at-least-once"),
         ("value STRING", {"topic": "t", "exactlyOnce": "task", "delivery": "at-least-once"}, "batch or task"),
         ("value STRING", {"topic": "t", "exactlyOnce": "task", "delivery": "exactly-once"}, "for streaming queries"),
-        ("value STRING", {"topic": "t", "kafka.acks": "1"}, "kafka.acks is all"),
+        ("value STRING", {"topic": "t", "kafka.acks": "some"}, "kafka.acks is all"),
         ("value STRING", {"topic": "t", "includeHeaders": "perhaps"}, "includeHeaders is true or false"),
         ("value STRING", {"topic": "t", "compression": "rar"}, "none, gzip, snappy, lz4, zstd"),
-        ("value STRING", {"topic": "t", "kafka.linger.ms": "5"}, "kafka.linger.ms is not known"),
+        ("value STRING", {"topic": "t", "kafka.linger.ms": "soon"}, "kafka.linger.ms is a number and not negative"),
+        ("value STRING", {"topic": "t", "kafka.lingr.ms": "5"}, "did you mean kafka.linger.ms"),
+        ("value STRING", {"topic": "t", "kafka.transactional.id": "x"}, "kafka.transactional.id cannot be used"),
     ],
 )
 def test_writes_that_are_refused(frame: str, options: dict[str, str], message: str) -> None:

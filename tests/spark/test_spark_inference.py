@@ -38,6 +38,22 @@ def test_csv() -> None:
     assert infer("csv", b"1;2", sep=";") == "struct<_c0:bigint,_c1:bigint>"
 
 
+@pytest.mark.feature("X-04")
+def test_the_shape_of_most_lines_wins(caplog: pytest.LogCaptureFixture) -> None:
+    """Wherever the others are, and whatever is in them."""
+    good = [f"{number},ACME,{number}.5".encode() for number in range(20)]
+    for odd in (b"a header that is one field", b"x,y,z,too many", b'1,"not closed,2', b"", b"\n"):
+        for lines in ([odd, *good], [*good, odd], [*good[:7], odd, *good[7:], odd]):
+            assert infer("csv", *lines) == "struct<_c0:bigint,_c1:string,_c2:double>"
+    assert caplog.records[-1].getMessage() == "2 of 22 lines of CSV do not have 3 fields: they are bad rows"
+    assert infer("csv", b"1,2", b"1,2,3") == "struct<_c0:bigint,_c1:bigint,_c2:bigint>", "the larger of two"
+
+
+def test_one_value_that_is_no_number_makes_a_column_of_text() -> None:
+    """As Spark does: a type that fits almost all values would lose the others, which valueSchema may decide."""
+    assert infer("csv", *[b"1,2"] * 999, b"1,n/a") == "struct<_c0:bigint,_c1:string>"
+
+
 @pytest.mark.parametrize("values", [(), (b"12",), (b"{}",)])
 def test_nothing_to_infer_from(values: tuple[bytes, ...]) -> None:
     with pytest.raises(BadOption, match="give valueSchema"):

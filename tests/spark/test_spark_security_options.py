@@ -132,6 +132,9 @@ def test_a_key_that_spark_would_show_is_warned_of(caplog: pytest.LogCaptureFixtu
     assert WORD not in caplog.text
 
 
-def test_unknown_options_are_told_with_those_of_security() -> None:
-    with pytest.raises(BadOption, match=r"kafka.ssl.truststore.password is not known.*commandConfig.*kafka.sasl.…"):
-        security(**{"kafka.ssl.truststore.password": WORD})
+def test_options_of_other_stores_and_logins_are_named_without_their_values(caplog: pytest.LogCaptureFixture) -> None:
+    given = {"kafka.sasl.password": "p", "kafka.ssl.truststore.password": WORD, "kafka.sasl.login.class": WORD}
+    parse_read({**LOGIN, "subscribe": "t", **given}, streaming=False).planner.connect()
+    assert "ignores options of this batch read: kafka.sasl.login.class (logins are" in caplog.text
+    assert "kafka.ssl.truststore.password (TLS is" in caplog.text
+    assert WORD not in caplog.text

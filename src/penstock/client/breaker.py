@@ -14,22 +14,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.client.address import Address
+from penstock.client.patience import USUAL, Patience
 
 FAILURES_MAX: Final = 3
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 8.0
 
 
 @dataclass(slots=True)
 class _Trouble:
+    pause_s: float
     failures: int = 0
-    pause_s: float = FIRST_PAUSE_S
     until: float = 0.0
 
 
 class Breaker:
     """The breakers of all addresses of a client. Times are seconds of any clock that the caller uses."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience = USUAL) -> None:
+        self._patience = patience
         self._troubles: dict[Address, _Trouble] = {}
 
     def pause_left(self, address: Address, now: float) -> float:
@@ -41,10 +42,10 @@ class Breaker:
         self._troubles.pop(address, None)
 
     def failed(self, address: Address, now: float) -> None:
-        trouble = self._troubles.setdefault(address, _Trouble())
+        trouble = self._troubles.setdefault(address, _Trouble(self._patience.away_s))
         trouble.failures += 1
         if trouble.failures < FAILURES_MAX:
             return
         if trouble.failures > FAILURES_MAX:
-            trouble.pause_s = min(trouble.pause_s * 2, LONGEST_PAUSE_S)
+            trouble.pause_s = min(trouble.pause_s * 2, self._patience.away_s_max)
         trouble.until = now + trouble.pause_s

@@ -14,6 +14,7 @@ from penstock.client.address import Address
 from penstock.client.answer_error import check
 from penstock.client.breaker import Breaker
 from penstock.client.connection import BrokerUnavailable, Connection
+from penstock.client.patience import USUAL, Patience
 from penstock.client.retries import persist
 from penstock.client.security.properties import PLAINTEXT, ClientSecurity, SecurityProblem
 from penstock.client.security.tls import client_context
@@ -53,6 +54,7 @@ class Cluster:
         timeout_s: float = 60.0,
         request_timeout_s: float = 30.0,
         security: ClientSecurity = PLAINTEXT,
+        patience: Patience = USUAL,
     ) -> None:
         self._bootstrap = tuple(bootstrap)
         self._security = security
@@ -61,7 +63,8 @@ class Cluster:
         self.timeout_s = timeout_s
         self._request_timeout_s = min(request_timeout_s, timeout_s)
         self._connections: dict[Address, Connection] = {}
-        self._breaker = Breaker()
+        self._patience = patience
+        self._breaker = Breaker(patience)
         self._nodes: dict[int, Address] = {}
         self._leaders: dict[TopicPartition, int] = {}
         self._coordinators: dict[tuple[int, str], Address] = {}
@@ -81,7 +84,7 @@ class Cluster:
 
     def patiently(self, attempt: Callable[[], Value]) -> Value:
         """Try an operation until the timeout: it may fail because brokers come and go."""
-        return persist(attempt, timeout_s=self.timeout_s, before_next=self.forget)
+        return persist(attempt, timeout_s=self.timeout_s, before_next=self.forget, patience=self._patience)
 
     def forget(self) -> None:
         """Forget everything that may be outdated, including connections, and certificates that were read from files."""

@@ -28,7 +28,7 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        with options.broker.session() as cluster:
+        with options.planner.session() as cluster:
             places = options.selection.partitions(cluster)
             first = options.starting.resolve(cluster, places, committed=options.committed)
             end = options.ending.resolve(cluster, places, committed=options.committed)

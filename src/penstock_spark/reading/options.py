@@ -1,7 +1,6 @@
 """The options of a query, checked: names and meanings are those of Spark's Kafka source.
 
-Keys arrive in lower case, with Spark's own among them. An option that this source does not have, even if Spark's has
-it, is refused by name: a mistake in an option that is silently ignored would be noticed too late.
+What each option does is in `penstock_spark.options`; here are the values that they give to a query.
 """
 
 from __future__ import annotations
@@ -13,33 +12,29 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.client.offsets import EARLIEST, LATEST
+from penstock.client.patience import Patience
 from penstock_spark.errors import BadOption
+from penstock_spark.options.option import Use
 from penstock_spark.reading.planning.positions import Edge, Position, parse_offsets, parse_time, parse_times
 from penstock_spark.reading.planning.selection import Selection, parse_selection
 from penstock_spark.reading.pushed import Pushed
+from penstock_spark.reading.records.fetch_limits import USUAL, FetchLimits
 from penstock_spark.reading.records.fields import FIELDS, arrow_schema
+from penstock_spark.reading.records.patience import PATIENCE_S
 from penstock_spark.reading.tables.options import parse_table, table_schema, value_format
 from penstock_spark.reading.tables.table import Table
 from penstock_spark.user_options import Broker, UserOptions, parse_broker
 
-READ = (
-    "assign", "badRows", "columns", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp", "failOnDataLoss",
-    "groupIdPrefix", "includeHeaders", "kafka.bootstrap.servers", "kafka.client.id", "kafka.default.api.timeout.ms",
-    "kafka.group.id", "kafka.isolation.level", "kafka.request.timeout.ms", "maxOffsetsPerTrigger",
-    "maxRecordsPerPartition", "maxTriggerDelay", "minOffsetsPerTrigger", "minPartitions", "mode", "sampleRecords",
-    "sep", "startingOffsets", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "startingTimestamp",
-    "subscribe", "subscribePattern", "valueFormat", "valueSchema",
-    "kafkaConsumer.pollTimeoutMs",
-)  # fmt: skip
-"""The options of reading."""
-_STREAMS_ONLY = ("groupIdPrefix", "kafka.group.id", "maxOffsetsPerTrigger", "maxTriggerDelay", "minOffsetsPerTrigger")
 _NOT_WITH_UPSERT = ("maxRecordsPerPartition", "minPartitions")
-_BATCHES_ONLY = ("endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     broker: Broker
+    """As tasks reach it."""
+    planner: Broker
+    """As the driver reaches it, to look up partitions and offsets."""
+    limits: FetchLimits
     selection: Selection
     starting: Position
     ending: Position
@@ -72,8 +67,9 @@ def parse_read(
 
     `schema` is the one that Spark has for the source, before columns are pruned; None: it follows from the options.
     """
-    given = UserOptions(options, READ)
-    _refuse_elsewhere(given, streaming)
+    given = UserOptions(options)
+    notice = given.allow(Use.STREAM if streaming else Use.BATCH)
+    broker = parse_broker(given)
     upsert = _upsert(given, streaming)
     table = _table(given, schema, upsert)
     columns = _columns(given) if table is None else table.needed
@@ -85,7 +81,9 @@ def parse_read(
         table = None if table is None else replace(table, shown=pushed.columns)
         columns = table.needed if table is not None else _pruned(columns, pushed.columns, upsert)
     return ReadOptions(
-        broker=parse_broker(given),
+        broker=replace(broker, timeout_s=given.seconds("kafkaConsumer.pollTimeoutMs", broker.timeout_s)),
+        planner=replace(broker, patience=_of_planner(given, broker.patience), notice=notice),
+        limits=_limits(given),
         selection=_selection(given),
         starting=_starting(given, streaming),
         ending=_ending(given),
@@ -99,7 +97,7 @@ def parse_read(
         max_offsets=given.count("maxOffsetsPerTrigger"),
         min_offsets=given.count("minOffsetsPerTrigger"),
         max_delay_s=_seconds("maxTriggerDelay", given.text("maxTriggerDelay") or "15m"),
-        poll_timeout_s=(given.count("kafkaConsumer.pollTimeoutMs") or 120_000) / 1000,
+        poll_timeout_s=given.seconds("kafkaConsumer.pollTimeoutMs", PATIENCE_S),
         group=given.text("kafka.group.id"),
         group_prefix=given.text("groupIdPrefix") or "spark-penstock-source",
         pushed=pushed,
@@ -108,7 +106,7 @@ def parse_read(
 
 def source_schema(options: Mapping[str, str]) -> StructType:
     """The schema of a query, batch or stream. Without a schema for values it is inferred from a sample."""
-    given = UserOptions(options, READ)
+    given = UserOptions(options)
     if value_format(given) is None:
         return _of_columns(_columns(given))
     return table_schema(given, lambda form, separator: _inferred(given, form, separator))
@@ -169,10 +167,23 @@ def _selection(given: UserOptions) -> Selection:
     return parse_selection(given.text("subscribe"), given.text("subscribePattern"), given.text("assign"))
 
 
-def _refuse_elsewhere(given: UserOptions, streaming: bool) -> None:
-    for name in _BATCHES_ONLY if streaming else _STREAMS_ONLY:
-        if given.text(name) is not None:
-            raise BadOption(f"{name} is for {'batch' if streaming else 'streaming'} queries only")
+def _of_planner(given: UserOptions, usual: Patience) -> Patience:
+    pause_s = given.amount("fetchOffset.retryIntervalMs")
+    attempts = given.count("fetchOffset.numRetries")
+    if pause_s is None:
+        return replace(usual, attempts_max=attempts)
+    return replace(usual, attempts_max=attempts, pause_s=pause_s / 1000, pause_s_max=pause_s / 1000)
+
+
+def _limits(given: UserOptions) -> FetchLimits:
+    sizes = given.count("kafka.fetch.max.bytes"), given.count("kafka.max.partition.fetch.bytes")
+    wait_ms = given.amount("kafka.fetch.max.wait.ms")
+    return FetchLimits(
+        max_bytes=min((size for size in sizes if size is not None), default=USUAL.max_bytes),
+        min_bytes=given.count("kafka.fetch.min.bytes") or USUAL.min_bytes,
+        max_wait_ms=USUAL.max_wait_ms if wait_ms is None else wait_ms,
+        rows=given.count("kafka.max.poll.records") or USUAL.rows,
+    )
 
 
 def _starting(given: UserOptions, streaming: bool) -> Position:

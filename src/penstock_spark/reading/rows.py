@@ -22,7 +22,7 @@ def read_rows(
     """`within` has times; batches without any of them are left out."""
 
     def read(columns: tuple[str, ...], only: Longs | None = None) -> RangeReader:
-        made = RangeReader(
+        reader = RangeReader(
             cluster,
             place,
             first,
@@ -32,8 +32,9 @@ def read_rows(
             tolerant=options.tolerant,
             choice=Choice(only, within),
         )
-        made.patience.limit_s = options.poll_timeout_s
-        return made
+        reader.limits = options.limits
+        reader.patience.limit_s = options.poll_timeout_s
+        return reader
 
     records = Upsert(read, options, place) if options.upsert else read(options.columns)
     table = options.table

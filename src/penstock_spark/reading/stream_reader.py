@@ -150,7 +150,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _connected(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = self._options.broker.connect()
+            self._cluster = self._options.planner.connect()
         return self._cluster
 
     def _partitions(self) -> list[TopicPartition]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from penstock_spark.writing.exactly_once import write_atomically
-from penstock_spark.writing.options import Delivery, WriteOptions
+from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
 from penstock_spark.writing.task_output import TaskOutput, gathered
 
@@ -23,6 +23,7 @@ class BatchWriter(DataSourceArrowWriter):
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self._options, self._columns = options, columns
         self._name = f"penstock-write-{uuid.uuid4()}"
+        tell(options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
         from penstock_spark.writing.tasks import encoded, gather, produce

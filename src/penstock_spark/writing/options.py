@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from penstock.model.compression import CODEC_NAMES
 from penstock_spark.errors import BadOption
+from penstock_spark.options.option import Use
 from penstock_spark.user_options import Broker, UserOptions, parse_broker
+from penstock_spark.writing.batch_limits import USUAL, BatchLimits
 
-WRITE = (
-    "compression", "delivery", "exactlyOnce", "includeHeaders", "inlineBytes", "kafka.acks", "kafka.bootstrap.servers",
-    "kafka.client.id", "kafka.compression.type", "kafka.default.api.timeout.ms", "kafka.request.timeout.ms",
-    "kafka.transaction.timeout.ms", "keyColumn", "topic", "valueFormat", "valueSchema",
-)  # fmt: skip
-"""The options of writing."""
+logger = logging.getLogger(__name__)
+
+_told: set[int] = set()
 
 INLINE_BYTES = 8 << 20
 
@@ -37,6 +37,9 @@ class WriteOptions:
     topic: str | None
     delivery: Delivery
     codec: int
+    limits: BatchLimits
+    ignores_keys: bool
+    """Whether keys do not decide about partitions."""
     transaction_timeout_ms: int
     inline_bytes: int
     """The most bytes that a task sends to the driver; more goes through the staging topic."""
@@ -44,12 +47,14 @@ class WriteOptions:
     key_column: str | None
     value_format: str | None
     value_schema: str | None
+    notices: tuple[str, ...]
+    """Warnings about the options."""
+    identity: int
 
 
 def parse_write(options: Mapping[str, str], *, streaming: bool) -> WriteOptions:
-    given = UserOptions(options, WRITE)
-    if (given.text("kafka.acks") or "all") not in ("all", "-1"):
-        raise BadOption("kafka.acks is all: nothing else keeps what was acknowledged")
+    given = UserOptions(options)
+    notices = tuple(filter(None, (given.allow(Use.WRITE), _notice_of_acks(given))))
     value_format = (given.text("valueFormat") or "").lower() or None
     if value_format not in (None, "json", "avro"):
         raise BadOption(f"valueFormat is json or avro, not {value_format!r}")
@@ -57,16 +62,57 @@ def parse_write(options: Mapping[str, str], *, streaming: bool) -> WriteOptions:
         if given.text(name) is not None and value_format is None:
             raise BadOption(f"{name} is for typed columns: it needs valueFormat")
     return WriteOptions(
-        broker=parse_broker(given),
+        broker=_broker(given),
         topic=given.text("topic"),
         delivery=_delivery(given, streaming),
         codec=_codec(given),
+        limits=_limits(given),
+        ignores_keys=given.flag("kafka.partitioner.ignore.keys", default=False),
         transaction_timeout_ms=given.count("kafka.transaction.timeout.ms") or 60_000,
         inline_bytes=given.count("inlineBytes") or INLINE_BYTES,
         include_headers=given.flag("includeHeaders", default=True),
         key_column=given.text("keyColumn"),
         value_format=value_format,
         value_schema=given.text("valueSchema"),
+        notices=notices,
+        identity=given.identity,
+    )
+
+
+def tell(options: WriteOptions) -> None:
+    """Say the warnings about the options of a query, once in this process."""
+    if options.identity not in _told:
+        for notice in options.notices:
+            logger.warning(notice)
+    _told.add(options.identity)
+
+
+def _notice_of_acks(given: UserOptions) -> str:
+    acks = (given.text("kafka.acks") or "all").lower()
+    if acks not in ("all", "-1", "0", "1"):
+        raise BadOption(f"kafka.acks is all, 1 or 0, not {acks!r}")
+    is_less = acks in ("0", "1")
+    return f"kafka.acks is {acks}, and all is done: with less, acknowledged records could be lost" if is_less else ""
+
+
+def _broker(given: UserOptions) -> Broker:
+    broker, retries = parse_broker(given), given.amount("kafka.retries")
+    blocked_s = given.seconds("kafka.max.block.ms", broker.timeout_s)
+    return replace(
+        broker,
+        timeout_s=given.seconds("kafka.delivery.timeout.ms", blocked_s),
+        patience=replace(broker.patience, attempts_max=None if retries is None else retries + 1),
+    )
+
+
+def _limits(given: UserOptions) -> BatchLimits:
+    record_bytes, linger_ms = given.count("kafka.max.request.size"), given.amount("kafka.linger.ms")
+    batch_bytes = given.amount("kafka.batch.size")
+    most = USUAL.batch_bytes if batch_bytes is None else batch_bytes
+    return BatchLimits(
+        batch_bytes=most if record_bytes is None else min(most, record_bytes),
+        record_bytes=record_bytes,
+        linger_s=None if linger_ms is None else linger_ms / 1000,
     )
 
 

@@ -1,13 +1,15 @@
 """The columns of a frame that become the parts of a record. Checked on the driver, before anything runs.
 
-Without `valueFormat` the columns are those of Spark's Kafka sink; further columns of its source (`offset`,
-`timestampType`) are ignored, so that a frame that was read can be written. With it, every column is a field of the
-value, except `_key`, `_topic`, `_partition`, `_headers` and `_timestamp`, which are the record's own.
+Without `valueFormat` the columns are those of Spark's Kafka sink, and others are ignored, as they are there, so that a
+frame that was read can be written. With it, every column is a field of the value, except `_key`, `_topic`,
+`_partition`, `_headers` and `_timestamp`, which are the record's own.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -26,6 +28,8 @@ from penstock_spark.writing.options import WriteOptions
 
 if TYPE_CHECKING:
     from penstock_spark.writing.encoding.avro_fields import AvroField
+
+logger = logging.getLogger(__name__)
 
 _TEXT: tuple[type[DataType], ...] = (StringType, BinaryType)
 _TYPES: dict[str, tuple[type[DataType], ...]] = {
@@ -105,14 +109,23 @@ def _check_key_column(schema: StructType, parts: dict[str, str], name: str) -> N
 
 def _check_plain(schema: StructType, parts: dict[str, str]) -> None:
     if "value" not in parts:
-        raise BadOption(
-            f"there is no column value; there are: {', '.join(schema.names)}. valueFormat=json writes typed columns"
+        meant = next((name for name in schema.names if _near(name) == "value"), None)
+        fix = (
+            f"rename {meant} to value"
+            if meant
+            else "select the value AS value, or write all columns by valueFormat=json"
         )
-    strange = [name for name in schema.names if name not in parts and name not in _LEFT_OUT]
-    if strange:
-        raise BadOption(
-            f"a record has no place for {', '.join(strange)}: leave them out, or write all columns by valueFormat=json"
-        )
+        raise BadOption(f"there is no column value; there are: {', '.join(schema.names)}. Fix: {fix}")
+    for name in schema.names:
+        if near := _near(name):
+            logger.warning("the column %s is not written; did you mean %s?", name, near)
+
+
+def _near(name: str) -> str:
+    """The part of a record that a column may have been meant for; empty if it is one, or is like none."""
+    if name in _TYPES or name in _LEFT_OUT:
+        return ""
+    return next(iter(get_close_matches(name.lower(), _TYPES, n=1, cutoff=0.75)), "")
 
 
 def _value_columns(schema: StructType) -> tuple[str, ...]:

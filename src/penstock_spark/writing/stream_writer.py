@@ -18,7 +18,7 @@ from penstock_spark.errors import OutputChanged
 from penstock_spark.plain_errors import plainly
 from penstock_spark.writing.exactly_once import ExactlyOnce
 from penstock_spark.writing.idle_writers import writer
-from penstock_spark.writing.options import Delivery, WriteOptions
+from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
 from penstock_spark.writing.task_output import TaskOutput, gathered
 
@@ -49,6 +49,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
                     return gather(cluster, batches, TaskOutput(query_id()), options.inline_bytes)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        tell(self._options)
         outputs = [each for each in messages if isinstance(each, TaskOutput)]
         if self._options.delivery is not Delivery.BY_BATCH or not any(each.rows for each in outputs):
             return

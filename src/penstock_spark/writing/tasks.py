@@ -71,8 +71,8 @@ def encoded(
             known.update({name: info.partition_count for name, info in found.items()})
         return known
 
-    encoder = Encoder(counts, options.codec, task_number())
-    for chunk in chunks(rows):
+    encoder = Encoder(counts, options.codec, task_number(), options.limits, ignores_keys=options.ignores_keys)
+    for chunk in chunks(rows, options.limits.linger_s):
         yield from encoder.encode(outgoing_rows(columns, chunk))
 
 

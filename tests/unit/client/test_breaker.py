@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.client.address import Address
-from penstock.client.breaker import FAILURES_MAX, FIRST_PAUSE_S, LONGEST_PAUSE_S, Breaker
+from penstock.client.breaker import FAILURES_MAX, Breaker
+from penstock.client.patience import USUAL
 
 HERE, THERE = Address("here", 1), Address("there", 2)
 
@@ -19,9 +20,9 @@ def test_a_few_failures_open_it_and_one_success_closes_it() -> None:
         breaker.failed(HERE, 100.0)
     assert breaker.pause_left(HERE, 100.0) == 0
     breaker.failed(HERE, 100.0)
-    assert breaker.pause_left(HERE, 100.0) == FIRST_PAUSE_S
+    assert breaker.pause_left(HERE, 100.0) == USUAL.away_s
     assert breaker.pause_left(THERE, 100.0) == 0, "the others are not its business"
-    assert breaker.pause_left(HERE, 100.0 + FIRST_PAUSE_S) == 0, "half open"
+    assert breaker.pause_left(HERE, 100.0 + USUAL.away_s) == 0, "half open"
     breaker.succeeded(HERE)
     breaker.failed(HERE, 200.0)
     assert breaker.pause_left(HERE, 200.0) == 0, "a success resets the count"
@@ -30,7 +31,7 @@ def test_a_few_failures_open_it_and_one_success_closes_it() -> None:
 @pytest.mark.feature("F-13")
 @given(st.lists(st.floats(0, 20), min_size=1, max_size=20))
 def test_a_failed_attempt_doubles_the_pause_up_to_a_bound(waits: list[float]) -> None:
-    breaker, now, expected = Breaker(), 0.0, FIRST_PAUSE_S
+    breaker, now, expected = Breaker(), 0.0, USUAL.away_s
     for _ in range(FAILURES_MAX):
         breaker.failed(HERE, now)
     for wait in waits:
@@ -38,4 +39,4 @@ def test_a_failed_attempt_doubles_the_pause_up_to_a_bound(waits: list[float]) ->
         now += expected + wait
         assert breaker.pause_left(HERE, now) == 0
         breaker.failed(HERE, now)
-        expected = min(expected * 2, LONGEST_PAUSE_S)
+        expected = min(expected * 2, USUAL.away_s_max)

@@ -9,7 +9,8 @@ import pytest
 
 from penstock.client import retries
 from penstock.client.connection import BrokerUnavailable
-from penstock.client.retries import FIRST_PAUSE_S, LONGEST_PAUSE_S, persist
+from penstock.client.patience import USUAL, Patience
+from penstock.client.retries import persist
 from penstock.model.errors import ErrorCode, KafkaError
 
 
@@ -52,7 +53,7 @@ def test_pauses_double_up_to_a_bound(time: Time) -> None:
     errors = [BrokerUnavailable("gone"), KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)] * 5
     found = persist(failing(*errors), timeout_s=60.0, before_next=lambda: forgotten.append(time.now))
     assert found == "done"
-    doubled = itertools.accumulate(range(9), lambda pause, _: min(2 * pause, LONGEST_PAUSE_S), initial=FIRST_PAUSE_S)
+    doubled = itertools.accumulate(range(9), lambda pause, _: min(2 * pause, USUAL.pause_s_max), initial=USUAL.pause_s)
     assert time.pauses == pytest.approx(list(doubled))
     assert len(forgotten) == len(errors), "what may be outdated is forgotten before each new attempt"
 
@@ -66,7 +67,17 @@ def test_the_time_is_bounded_and_the_last_failure_told(time: Time) -> None:
 
     with pytest.raises(BrokerUnavailable, match=r"attempt \d+"):
         persist(attempt, timeout_s=5.0)
-    assert 5.0 - LONGEST_PAUSE_S <= time.now <= 5.0
+    assert 5.0 - USUAL.pause_s_max <= time.now <= 5.0
+
+
+def test_attempts_are_counted_if_a_number_is_given(time: Time) -> None:
+    with pytest.raises(BrokerUnavailable):
+        persist(
+            failing(*[BrokerUnavailable("away")] * 9),
+            timeout_s=60.0,
+            patience=Patience(attempts_max=3, pause_s=0.5, pause_s_max=0.5),
+        )
+    assert time.pauses == [0.5, 0.5]
 
 
 def test_what_does_not_pass_is_not_tried_again(time: Time) -> None:

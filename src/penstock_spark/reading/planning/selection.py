@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from penstock.client.cluster import Cluster, TopicInfo
 from penstock.model.errors import ErrorCode, KafkaError
@@ -31,6 +31,9 @@ class Found(NamedTuple):
 class Selection(ABC):
     """A selection, resolved to what exists now; a streaming query does so repeatedly."""
 
+    option: ClassVar[str]
+    """By which it is given."""
+
     @abstractmethod
     def find(self, cluster: Cluster) -> Found: ...
 
@@ -45,7 +48,8 @@ class Selection(ABC):
         """
         found = self.find(cluster)
         if found.missing:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {found.missing}")
+            text = f"there is no {found.missing}: create it, or correct {self.option}"
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         return found
 
     @property
@@ -56,6 +60,7 @@ class Selection(ABC):
 
 @dataclass(frozen=True)
 class Subscribed(Selection):
+    option = "subscribe"
     topics: tuple[str, ...]
 
     def find(self, cluster: Cluster) -> Found:
@@ -72,6 +77,7 @@ class Matching(Selection):
     itself would never become idle.
     """
 
+    option = "subscribePattern"
     pattern: str
 
     def find(self, cluster: Cluster) -> Found:
@@ -84,6 +90,7 @@ class Matching(Selection):
 
 @dataclass(frozen=True)
 class Assigned(Selection):
+    option = "assign"
     places: tuple[TopicPartition, ...]
 
     def find(self, cluster: Cluster) -> Found:
@@ -115,7 +122,8 @@ def _missing(what: str, names: Iterable[str]) -> str:
 def parse_selection(subscribe: str | None, pattern: str | None, assign: str | None) -> Selection:
     given = [each for each in (subscribe, pattern, assign) if each is not None]
     if len(given) != 1:
-        raise BadOption("exactly one of subscribe, subscribePattern and assign says what to read")
+        found = "more than one is given" if given else "none is given"
+        raise BadOption(f"exactly one of subscribe, subscribePattern and assign says what to read, and {found}")
     if subscribe is not None:
         topics = tuple(dict.fromkeys(name.strip() for name in subscribe.split(",") if name.strip()))
         if not topics:

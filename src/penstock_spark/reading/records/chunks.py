@@ -12,14 +12,16 @@ import pyarrow as pa
 
 from penstock_spark.reading.records.batches import DamagedBatch, RecordBatch
 from penstock_spark.reading.records.columns import ColumnBuilder
+from penstock_spark.reading.records.fetch_limits import USUAL
 
 logger = logging.getLogger(__name__)
 
-CHUNK_ROWS = 1 << 16
 CHUNK_BYTES = 4 << 20
 
 
-def chunks(found: Iterable[RecordBatch | DamagedBatch], builder: ColumnBuilder) -> Iterator[pa.RecordBatch]:
+def chunks(
+    found: Iterable[RecordBatch | DamagedBatch], builder: ColumnBuilder, rows_max: int = USUAL.rows
+) -> Iterator[pa.RecordBatch]:
     chunk: list[RecordBatch] = []
     rows = size = 0
     for each in found:
@@ -27,7 +29,7 @@ def chunks(found: Iterable[RecordBatch | DamagedBatch], builder: ColumnBuilder) 
             chunk.append(each)
             rows += each.header.record_count
             size += len(each.payload)
-        if rows >= CHUNK_ROWS or size >= CHUNK_BYTES or isinstance(each, DamagedBatch):
+        if rows >= rows_max or size >= CHUNK_BYTES or isinstance(each, DamagedBatch):
             yield from _built(chunk, builder)
             chunk, rows, size = [], 0, 0
         if isinstance(each, DamagedBatch):

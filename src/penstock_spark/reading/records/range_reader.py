@@ -23,12 +23,11 @@ from penstock_spark.errors import DataLost
 from penstock_spark.reading.records.batches import Batches, Choice, DamagedBatch, RecordBatch
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder
+from penstock_spark.reading.records.fetch_limits import USUAL, FetchLimits
 from penstock_spark.reading.records.patience import Patience
 
 logger = logging.getLogger(__name__)
 
-FETCH_BYTES = 4 << 20
-FETCH_WAIT_MS = 500
 THROTTLED_S_MAX = 10.0
 
 
@@ -55,11 +54,12 @@ class RangeReader:
         self._cluster, self._place, self._end = cluster, place, end
         self._committed, self._tolerant = committed, tolerant
         self.patience = Patience(place)
+        self.limits: FetchLimits = USUAL
         self.batches = Batches(place, first, end, choice)
         self._builder = ColumnBuilder(place, first, end, wanted)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        yield from chunks(self._found(), self._builder)
+        yield from chunks(self._found(), self._builder, self.limits.rows)
         logger.info(
             "%s: read %d bytes, left out %d bytes of markers, aborted transactions and records that were not asked for",
             self._place, self.batches.read_bytes, self.batches.skipped_bytes,
@@ -88,8 +88,9 @@ class RangeReader:
             self._place,
             self.batches.position,
             committed=self._committed,
-            max_bytes=FETCH_BYTES,
-            max_wait_ms=FETCH_WAIT_MS,
+            max_bytes=self.limits.max_bytes,
+            max_wait_ms=self.limits.max_wait_ms,
+            min_bytes=self.limits.min_bytes,
         )
 
     def _receive(self, sent: UnderWay) -> Fetched:

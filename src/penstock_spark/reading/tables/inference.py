@@ -6,9 +6,8 @@ of the sample: a field that appears later is not in it.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,12 +17,15 @@ from pyspark.sql import types
 
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import bounds
+from penstock_spark.arrays import Ints, sealed
 from penstock_spark.errors import BadOption
 from penstock_spark.reading.planning.selection import Selection
 from penstock_spark.reading.records.range_reader import RangeReader
-from penstock_spark.reading.values.csv_values import parse_separator, split_lines
+from penstock_spark.reading.values.csv_values import field_counts, parse_separator, split_lines
 from penstock_spark.reading.values.scalars import CSV, decode_scalar
-from penstock_spark.reading.values.spans import binary_parts
+from penstock_spark.reading.values.spans import Spans, binary_parts
+
+logger = logging.getLogger(__name__)
 
 SAMPLE_RECORDS = 1000
 _LONG = 1 << 63
@@ -126,18 +128,36 @@ def _settled(kind: types.DataType) -> types.DataType:
 
 
 def _of_csv(values: pa.Array, separator: str) -> list[types.StructField]:
-    """Columns `_c0`, `_c1` … as many as the first line has, each of the first type that fits all values."""
+    """Columns `_c0`, `_c1` … as many as most lines have, each of the first type that fits the values of those lines.
+
+    Lines of another shape are bad rows later. They say nothing about types, and how many there are is told.
+    """
     sign = parse_separator(separator)
-    first = next((value for value in values.to_pylist() if value.strip()), b"")
-    count = len(next(csv.reader(io.StringIO(first.decode(errors="replace")), delimiter=separator), []))
     data, starts, ends, valid = binary_parts(values)
-    columns = split_lines(data, starts, ends, valid, sign, count, np.zeros(len(values), dtype=np.int32))
-    fields = []
-    for index, spans in enumerate(columns):
-        fitting = (spark for kind, spark in _OF_CSV if not decode_scalar(spans, kind, CSV).wrong.any())
-        fields.append(
-            types.StructField(
-                f"_c{index}", types.StringType() if spans.is_null.all() else next(fitting, types.StringType())
-            )
-        )
-    return fields
+    counts = field_counts(data, starts, ends, valid, sign)
+    usual = most_frequent(counts[counts > 0])
+    if not usual:
+        return []
+    odd = int((counts != usual).sum())
+    if odd:
+        logger.warning("%d of %d lines of CSV do not have %d fields: they are bad rows", odd, len(counts), usual)
+    fitting = counts == usual
+    lines = sealed(starts[fitting]), sealed(ends[fitting]), sealed(valid[fitting])
+    columns = split_lines(data, *lines, sign, usual, np.zeros(len(counts) - odd, dtype=np.int32))
+    return [types.StructField(f"_c{index}", _type_of_csv(spans)) for index, spans in enumerate(columns)]
+
+
+def _type_of_csv(spans: Spans) -> types.DataType:
+    """The first type that fits all values, as Spark infers it: one that fits almost all would lose the others."""
+    if spans.is_null.all():
+        return types.StringType()
+    fitting = (spark for kind, spark in _OF_CSV if not decode_scalar(spans, kind, CSV).wrong.any())
+    return next(fitting, types.StringType())
+
+
+def most_frequent(counts: Ints) -> int:
+    """The number that occurs most often; of two that occur alike the larger. 0 if there is none."""
+    if not len(counts):
+        return 0
+    found, times = np.unique(counts, return_counts=True)
+    return int(found[times == times.max()].max())

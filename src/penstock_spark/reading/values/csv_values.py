@@ -79,6 +79,24 @@ def scan_lines(
             field_kinds[:, row] = NULL
 
 
+@compiled
+def _count_fields(data: Bytes, starts: Ints, ends: Ints, valid: Flags, separator: int, counts: Ints) -> None:
+    for row in range(len(starts)):
+        at, end = starts[row], ends[row]
+        while end > at and (data[end - 1] == 10 or data[end - 1] == 13):
+            end -= 1
+        counts[row] = 0
+        while valid[row] and end > starts[row]:
+            _, _, _, at = _field(data, at, end, separator)
+            if at < 0:
+                counts[row] = 0
+                break
+            counts[row] += 1
+            if at >= end:
+                break
+            at += 1
+
+
 class CsvDecoder(Decoder):
     """A decoder of CSV. `fields` are those of a line; only some of them may be wanted."""
 
@@ -101,6 +119,13 @@ class CsvDecoder(Decoder):
         return [
             decode_scalar(spans[place], kind, CSV) for place, kind in zip(self._places, self.schema.types, strict=True)
         ]
+
+
+def field_counts(data: Bytes, starts: Ints, ends: Ints, valid: Flags, separator: int) -> Ints:
+    """The number of fields of each line; 0 for one that is empty or malformed."""
+    counts = np.zeros(len(starts), dtype=np.int32)
+    _count_fields(data, starts, ends, valid, separator, counts)
+    return counts
 
 
 def split_lines(

@@ -15,14 +15,13 @@ import pyarrow as pa
 from penstock.model.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, write_header
 from penstock.model.compression import compress
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.arrays import Bytes, Longs
+from penstock_spark.arrays import Bytes, Longs, nulls, sealed_binary
 from penstock_spark.errors import BadRow
+from penstock_spark.writing.batch_limits import USUAL, BatchLimits
 from penstock_spark.writing.encoding.kernels import encode, partitions_of
 from penstock_spark.writing.encoding.outgoing import Outgoing
 
 CHUNK_ROWS, CHUNK_BYTES = 65_536, 8 << 20
-BATCH_BYTES = 512 << 10
-"""Size limit of a batch before compression. A single record may be larger."""
 
 Counts = Callable[[Iterable[str]], dict[str, int]]
 """Returns the number of partitions of a topic."""
@@ -36,15 +35,21 @@ class Encoded(NamedTuple):
     """The records before compression; valid until the next batch is made."""
 
 
-def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in larger batches, which make fewer and fuller record batches."""
+def chunks(batches: Iterable[pa.RecordBatch], linger_s: float | None = None) -> Iterator[pa.RecordBatch]:
+    """The same rows in larger batches, which make fewer and fuller record batches.
+
+    Rows that have waited for `linger_s` go with the next ones.
+    """
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
+    since = time.monotonic()
     for batch in batches:
+        since = since if waiting else time.monotonic()
+        is_late = linger_s is not None and time.monotonic() - since >= linger_s
         waiting.append(batch)
         rows += batch.num_rows
         size += batch.nbytes
-        if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
+        if rows >= CHUNK_ROWS or size >= CHUNK_BYTES or is_late:
             yield from _together(waiting)
             waiting, rows, size = [], 0, 0
     yield from _together(waiting)
@@ -60,16 +65,20 @@ def _together(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 class Encoder:
     """Encodes rows. Rows without a key go to partition `spread` first, and one partition further with every chunk."""
 
-    def __init__(self, counts: Counts, codec: int, spread: int) -> None:
+    def __init__(
+        self, counts: Counts, codec: int, spread: int, limits: BatchLimits = USUAL, *, ignores_keys: bool = False
+    ) -> None:
+        self._limits, self._ignores_keys = limits, ignores_keys
         self._counts = counts
         self._codec = codec
         self._spread = spread
-        self._room: Bytes = np.empty(BATCH_BYTES, dtype=np.uint8)
+        self._room: Bytes = np.empty(limits.batch_bytes, dtype=np.uint8)
 
     def encode(self, rows: Outgoing) -> Iterator[Encoded]:
         counts = self._counts(rows.topic_names)
         per_topic = np.array([counts[name] for name in rows.topic_names], dtype=np.int32)
-        partitions_of(*rows.key, rows.topics, per_topic, self._spread, rows.partitions)
+        keys = sealed_binary(nulls(rows.row_count)) if self._ignores_keys else rows.key
+        partitions_of(*keys, rows.topics, per_topic, self._spread, rows.partitions)
         self._spread += 1
         _check(rows, per_topic)
         now = time.time_ns() // 1_000_000
@@ -82,6 +91,7 @@ class Encoder:
             base = int(rows.times[members[start]]) if len(rows.times) else now
             taken, size = self._encode(rows, members, start, base)
             latest = int(rows.times[members[start : start + taken]].max()) if len(rows.times) else now
+            self._check_size(place, taken, size)
             payload = self._room[:size].data
             yield Encoded(place, self._batch(payload, taken, base, latest), taken, payload)
             start += taken
@@ -90,12 +100,17 @@ class Encoder:
         headers = rows.headers
         while True:
             taken, size = encode(
-                members, start, BATCH_BYTES, base, rows.times, *rows.key, *rows.value,
+                members, start, self._limits.batch_bytes, base, rows.times, *rows.key, *rows.value,
                 headers.ends, headers.names.ends, headers.names.data, *headers.values, self._room,
             )  # fmt: skip
             if taken:
                 return taken, size
             self._room = np.empty(size, dtype=np.uint8)
+
+    def _check_size(self, place: TopicPartition, count: int, size: int) -> None:
+        most = self._limits.record_bytes
+        if most is not None and count == 1 and size > most:
+            raise BadRow(f"a record for {place} has {size} bytes, and kafka.max.request.size is {most}")
 
     def _batch(self, payload: memoryview, count: int, base: int, latest: int) -> bytearray:
         body = compress(self._codec, payload)

@@ -72,7 +72,7 @@ def _topics(column: pa.Array | None, count: int, topic: str | None) -> tuple[tup
     if column is None:
         raise BadRow("there is neither an option nor a column topic")
     if column.null_count:
-        raise BadRow("a row has null in the column topic, and there is no option topic")
+        raise BadRow("a row has null in the column topic: fill it, or name a topic for all rows with the option topic")
     encoded = column.dictionary_encode()
     return tuple(encoded.dictionary.to_pylist()), numbers(encoded.indices, np.int32).copy()
 
