@@ -233,3 +233,14 @@ def test_an_empty_range_has_no_rows(read: Read, topic: str, client: RawClient) -
 def test_schemas_mean_what_they_mean_to_spark(spark: SparkSession) -> None:
     """Ours are parsed where there is no session."""
     assert parse_ddl(DDL).simpleString() == StructType.fromDDL(DDL).simpleString()
+
+
+@pytest.mark.feature("X-04")
+def test_lines_of_another_shape_do_not_ruin_inferred_csv(read: Read, topic: str, client: RawClient) -> None:
+    lines = [b"a header", *(f"{number},{number}.5".encode() for number in range(50)), b"1,2,3"]
+    client.produce(topic, bytes(build_batch([NewRecord(None, line) for line in lines], timestamp=now_ms())))
+    table = read(subscribe=topic, valueFormat="csv")
+    assert table.schema.simpleString().startswith("struct<_c0:bigint,_c1:double,_key:")
+    bad = table.where("_error IS NOT NULL").select("_offset", "_error").collect()
+    assert sorted(map(tuple, bad)) == [(0, "the value has too few fields"), (51, "the value has too many fields")]
+    assert table.where("_error IS NULL").count() == 50
