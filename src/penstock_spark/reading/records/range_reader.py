@@ -35,8 +35,8 @@ class RangeReader:
     """Offsets from `first` to before `end`, with the wanted columns.
 
     With `tolerant` missing records are skipped instead of raising DataLost (`failOnDataLoss=false`). Batches that are
-    not chosen are left out, but all records of a chosen one come. Records that a transaction holds back are waited for, as
-    long as `patience` says; they are never skipped.
+    not chosen are left out, but all records of a chosen one come. Records that a transaction holds back are waited for,
+    as long as `patience` says; they are never skipped.
     """
 
     def __init__(
