@@ -27,7 +27,7 @@ def names(wheel: Path) -> set[str]:
 
 
 def test_the_wheel_has_code_types_templates_and_the_demo(dist: Path) -> None:
-    wheel = only(dist, "*.whl")
+    wheel = only(dist, "penstock-*.whl")
     assert wheel.name == f"penstock-{__version__}-py3-none-any.whl"
     assert wheel_problems(wheel) == []
     found = names(wheel)
@@ -39,9 +39,20 @@ def test_the_wheel_has_code_types_templates_and_the_demo(dist: Path) -> None:
         "penstock/cli/pipeline/template/.gitignore.txt",
         "penstock/cli/pipeline/examples/prices/transformations/bars.sql",
         "penstock_spark/source.py",
+        "penstock_spark/jars/penstock-spark.jar",
         "pyspark_penstock.py",
     } <= found
     assert not any(name.startswith(("tests/", "tools/", "docs/", "bench/")) or "__pycache__" in name for name in found)
+
+
+def test_the_second_wheel_has_the_jar_where_pyspark_finds_it(dist: Path) -> None:
+    wheel, whole = only(dist, "penstock_spark-*.whl"), only(dist, "penstock-*.whl")
+    with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(whole) as other:
+        code = [name for name in archive.namelist() if ".dist-info/" not in name]
+        assert code == ["pyspark/jars/penstock-spark.jar"]
+        assert archive.read(code[0]) == other.read("penstock_spark/jars/penstock-spark.jar")
+        metadata = archive.read(f"penstock_spark-{__version__}.dist-info/METADATA").decode()
+    assert f"Requires-Dist: penstock[spark]=={__version__}" in metadata
 
 
 def test_the_sdist_has_what_a_packager_needs(dist: Path) -> None:
@@ -81,7 +92,7 @@ def changed(wheel: Path, target: Path, *, without: str = "", more: str = "") -> 
 def test_what_is_missing_or_too_much_is_named(
     dist: Path, tmp_path: Path, without: str, more: str, complaint: str
 ) -> None:
-    wheel = only(dist, "*.whl")
+    wheel = only(dist, "penstock-*.whl")
     spoilt = changed(wheel, tmp_path / wheel.name, without=without, more=more)
     (problem,) = wheel_problems(spoilt)
     assert complaint in problem
@@ -92,7 +103,7 @@ def test_an_odd_file_is_not_shipped(tmp_path: Path, dist: Path) -> None:
     for package in ("penstock", "penstock_spark"):
         (tmp_path / "src" / package).mkdir(parents=True)
     (tmp_path / "src/penstock/core.dump").write_text("")
-    wheel = changed(only(dist, "*.whl"), tmp_path / "some.whl", more="penstock/core.dump")
+    wheel = changed(only(dist, "penstock-*.whl"), tmp_path / "some.whl", more="penstock/core.dump")
     assert "penstock/core.dump is no file to ship: move it out of src" in wheel_problems(wheel, tmp_path)
 
 

@@ -66,5 +66,5 @@ def test_the_wheel_serves_in_an_empty_environment(tmp_path: Path) -> None:
     make(tmp_path / "dist")
     steps: list[str] = []
     (tmp_path / "empty").mkdir()
-    run(only(tmp_path / "dist", "*.whl"), PINS, tmp_path / "empty", lambda what, _: steps.append(what))
+    run(only(tmp_path / "dist", "penstock-*.whl"), PINS, tmp_path / "empty", lambda what, _: steps.append(what))
     assert steps[-6:] == ["serve", "commands", "program", "extras", "HTTP", "stop"]
