@@ -32,6 +32,7 @@ class Commands:
     def __call__(
         self, properties: dict[str, str], listener: str, *args: object, stdin: str = "", code: int = 0
     ) -> Outcome:
+        self._file.touch(0o600)
         self._file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
         run = CommandLine(self._broker.address(listener))
         return run(*args, "--command-config", self._file, stdin=stdin, code=code)
