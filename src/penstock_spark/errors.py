@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.client.connection import BrokerUnavailable
+from penstock.model.errors import KafkaError
 
 
 class BadOption(ValueError):
@@ -33,5 +34,9 @@ class NotReached(BrokerUnavailable):
     """A broker that cannot be reached; the message names the option to look at."""
 
 
-EXPLAINED = (BadOption, DataLost, HeldBack, BadRow, OutputChanged, AccessRefused, NotReached)
+class NotThere(KafkaError):
+    """A topic or partition that was named and does not exist; the message names the option to look at."""
+
+
+EXPLAINED = (BadOption, DataLost, HeldBack, BadRow, OutputChanged, AccessRefused, NotReached, NotThere)
 """Errors whose text is all that a user needs."""

@@ -81,12 +81,12 @@ CASES: dict[str, tuple[Callable[[World], None], str]] = {
     "an unknown option": (lambda it: it.read(subscribe=it.full, startingOfsets="x"), r"startingOfsets|startingofsets"),
     "an option of streams": (
         lambda it: it.run(it.stream(subscribe=it.full, endingOffsets="latest")),
-        "endingOffsets is for batch queries only",
+        "endingOffsets cannot be used for a stream read: it is for batch queries",
     ),
-    "no topic": (lambda it: it.read(subscribe="nothing"), "there is no topic nothing: create it, or correct its name"),
+    "no topic": (lambda it: it.read(subscribe="nothing"), "there is no topic nothing: create it, or correct subscribe"),
     "no topic, in a stream": (
         lambda it: it.run(it.stream(subscribe="nothing")),
-        "there is no topic nothing: create it, or correct its name",
+        "there is no topic nothing: create it, or correct subscribe",
     ),
     "no broker": (
         lambda it: it.read(subscribe=it.full, **{"kafka.bootstrap.servers": "127.0.0.1:1"}),
@@ -126,7 +126,7 @@ CASES: dict[str, tuple[Callable[[World], None], str]] = {
     ),
     "a row without a topic": (
         lambda it: it.write(f"{ONE_ROW}, CAST(NULL AS STRING) AS topic"),
-        "a row has null in the column topic, and there is no option topic",
+        "a row has null in the column topic: fill it, or name a topic for all rows",
     ),
     "a value that is a number": (
         lambda it: it.write("SELECT 5 AS value", topic=it.full),

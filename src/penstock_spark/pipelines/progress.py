@@ -46,16 +46,14 @@ def batch_event(progress: Mapping[str, Any]) -> dict[str, Any]:
         "rows": sum(source.get("numInputRows", 0) for source in sources),
         "seconds": progress.get("durationMs", {}).get("triggerExecution", 0) / 1000,
         "lag": sum(_behind(end, latest) for end, latest in reached) if reached else None,
-        "groups": [end.group for end, _ in reached],
+        "groups": [end.group for end, _ in reached if end.is_ours],
     }
 
 
 def _offsets(value: object) -> Progress | None:
-    """The offsets of our own source; those of other sources are ignored."""
+    """Offsets in topics; those of sources that read something else are ignored."""
     try:
-        if isinstance(value, str):
-            value = json.loads(value)
-        return Progress.from_json(value) if isinstance(value, dict) and "group" in value else None
+        return Progress.from_json(json.loads(value) if isinstance(value, str) else value)
     except (BadOption, ValueError):
         return None
 

@@ -85,9 +85,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @plainly()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         with self._options.broker.plain_refusals():
-            found = self._options.selection.find(self._connected())
+            selection = self._options.selection
+            found = selection.find(self._connected())
             if found.missing and not self._options.tolerant:
-                raise BadOption(f"there is no {found.missing}: create it, or correct its name")
+                raise selection.not_there(found)
             self._target = self._ends(found.places)
 
     @plainly()

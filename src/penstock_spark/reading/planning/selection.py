@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from penstock.client.cluster import Cluster, TopicInfo
-from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.errors import ErrorCode
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.errors import BadOption
+from penstock_spark.errors import BadOption, NotThere
 from penstock_spark.reading.patterns.errors import NotAPattern, NotPossible
 from penstock_spark.reading.patterns.java_pattern import java_pattern
 
@@ -44,13 +44,16 @@ class Selection(ABC):
     def find_all(self, cluster: Cluster) -> Found:
         """Everything that was selected.
 
-        KafkaError UNKNOWN_TOPIC_OR_PARTITION if something that was named is missing.
+        NotThere if something that was named is missing.
         """
         found = self.find(cluster)
         if found.missing:
-            text = f"there is no {found.missing}: create it, or correct {self.option}"
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+            raise self.not_there(found)
         return found
+
+    def not_there(self, found: Found) -> NotThere:
+        text = f"there is no {found.missing}: create it, or correct {self.option}"
+        return NotThere(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
 
     @property
     def may_grow(self) -> bool:
