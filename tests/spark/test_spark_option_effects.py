@@ -89,7 +89,7 @@ def test_what_both_refuse(
 ) -> None:
     for source in ("kafka", "penstock"):
         given = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": topic, **options}
-        with pytest.raises(Exception, match=".") as caught:
+        with pytest.raises(Exception, match=r".") as caught:
             spark.read.format(source).options(**given).load().collect()
         assert caught.type.__module__.startswith(("pyspark.", "py4j.")), source  # and no mistake of the test's
 

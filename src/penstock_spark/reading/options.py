@@ -25,6 +25,8 @@ from penstock_spark.reading.tables.options import parse_table, table_schema, val
 from penstock_spark.reading.tables.table import Table
 from penstock_spark.user_options import Broker, UserOptions, parse_broker
 
+ANSWER_S = 5.0
+"""The least time for an answer, besides what a broker waits for data: a shorter timeout would be met by chance."""
 _NOT_WITH_UPSERT = ("maxRecordsPerPartition", "minPartitions")
 
 
@@ -81,7 +83,7 @@ def parse_read(
         table = None if table is None else replace(table, shown=pushed.columns)
         columns = table.needed if table is not None else _pruned(columns, pushed.columns, upsert)
     return ReadOptions(
-        broker=replace(broker, timeout_s=given.seconds("kafkaConsumer.pollTimeoutMs", broker.timeout_s)),
+        broker=replace(broker, timeout_s=_of_tasks(given, broker.timeout_s)),
         planner=replace(broker, patience=_of_planner(given, broker.patience), notice=notice),
         limits=_limits(given),
         selection=_selection(given),
@@ -173,6 +175,12 @@ def _of_planner(given: UserOptions, usual: Patience) -> Patience:
     if pause_s is None:
         return replace(usual, attempts_max=attempts)
     return replace(usual, attempts_max=attempts, pause_s=pause_s / 1000, pause_s_max=pause_s / 1000)
+
+
+def _of_tasks(given: UserOptions, usual_s: float) -> float:
+    """How long tasks try to read. An answer may take the time that the broker waits for data, and some more."""
+    least_s = _limits(given).max_wait_ms / 1000 + ANSWER_S
+    return max(given.seconds("kafkaConsumer.pollTimeoutMs", usual_s), min(least_s, usual_s))
 
 
 def _limits(given: UserOptions) -> FetchLimits:
