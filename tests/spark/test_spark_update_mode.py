@@ -16,7 +16,7 @@ from tests.support.raw_client import RawClient
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 Read = Callable[..., DataFrame]
-WITHIN_S = 120
+WITHIN_S = 240
 
 
 class Counting:
