@@ -112,7 +112,7 @@ class _Reader:
                 return f"(?:{atom}){count}?"
             case "+":
                 cursor.next()
-                return f"(?>(?:{atom}){count})"
+                return f"(?>(?>{atom}){count})"  # in Java each repetition keeps what it has, too
         return f"(?:{atom}){count}"
 
     def _count(self) -> str:
