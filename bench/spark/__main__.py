@@ -21,6 +21,7 @@ from bench.spark.growth import growth
 from bench.spark.stream import stream
 from bench.spark.topics import fill
 from bench.spark.works import (
+    CONNECTOR,
     COUNT_ROWS,
     COUNT_S,
     ELEVEN,
@@ -36,7 +37,6 @@ from bench.spark.works import (
 )
 from penstock.client.address import Address
 
-CONNECTOR = Path(__file__).parents[2] / "tests" / "compat" / ".cache" / "spark"
 STREAM = "stream"
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from bench.spark.works import THEIRS
-
-CONNECTOR = Path(__file__).parents[2] / "tests" / "compat" / ".cache" / "spark"
+from bench.spark.works import CONNECTOR, THEIRS
 
 
 def main(work: str, source: str, address: str) -> None:

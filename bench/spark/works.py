@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from bench.spark.topics import SCHEMA
 
 THEIRS, OURS = "kafka", "penstock"
+CONNECTOR = Path(__file__).parents[2] / "tests" / "compat" / ".cache" / "spark"
+"""The jars of Spark's own connector, as `make compat-setup` fetches them."""
 
 
 class World(NamedTuple):

@@ -31,7 +31,7 @@ def producer(client: RawClient, topic: str) -> TransactionClient:
 def values(cluster: Cluster, topic: str, end: int, *, patience_s: float = 0.5, tolerant: bool = False) -> list[str]:
     place = TopicPartition(topic, 0)
     reader = RangeReader(cluster, place, 0, end, ["value"], tolerant=tolerant)
-    reader.patience.limit_s = patience_s
+    reader.transaction_wait.limit_s = patience_s
     return [bytes(value.as_py()).decode() for batch in reader for value in batch[0]]
 
 

@@ -20,7 +20,7 @@ from penstock_spark.reading.planning.selection import Selection, parse_selection
 from penstock_spark.reading.pushed import Pushed
 from penstock_spark.reading.records.fetch_limits import USUAL, FetchLimits
 from penstock_spark.reading.records.fields import FIELDS, arrow_schema
-from penstock_spark.reading.records.patience import PATIENCE_S
+from penstock_spark.reading.records.transaction_wait import WAIT_S
 from penstock_spark.reading.tables.options import parse_table, table_schema, value_format
 from penstock_spark.reading.tables.table import Table
 from penstock_spark.user_options import Broker, UserOptions, parse_broker
@@ -82,10 +82,11 @@ def parse_read(
     if pushed is not None:
         table = None if table is None else replace(table, shown=pushed.columns)
         columns = table.needed if table is not None else _pruned(columns, pushed.columns, upsert)
+    limits = _limits(given)
     return ReadOptions(
-        broker=replace(broker, timeout_s=_of_tasks(given, broker.timeout_s)),
+        broker=replace(broker, timeout_s=_of_tasks(given, limits, broker.timeout_s)),
         planner=replace(broker, patience=_of_planner(given, broker.patience), notice=notice),
-        limits=_limits(given),
+        limits=limits,
         selection=_selection(given),
         starting=_starting(given, streaming),
         ending=_ending(given),
@@ -99,7 +100,7 @@ def parse_read(
         max_offsets=given.count("maxOffsetsPerTrigger"),
         min_offsets=given.count("minOffsetsPerTrigger"),
         max_delay_s=_seconds("maxTriggerDelay", given.text("maxTriggerDelay") or "15m"),
-        poll_timeout_s=given.seconds("kafkaConsumer.pollTimeoutMs", PATIENCE_S),
+        poll_timeout_s=given.seconds("kafkaConsumer.pollTimeoutMs", WAIT_S),
         group=given.text("kafka.group.id"),
         group_prefix=given.text("groupIdPrefix") or "spark-penstock-source",
         pushed=pushed,
@@ -177,9 +178,9 @@ def _of_planner(given: UserOptions, usual: Patience) -> Patience:
     return replace(usual, attempts_max=attempts, pause_s=pause_s / 1000, pause_s_max=pause_s / 1000)
 
 
-def _of_tasks(given: UserOptions, usual_s: float) -> float:
+def _of_tasks(given: UserOptions, limits: FetchLimits, usual_s: float) -> float:
     """How long tasks try to read. An answer may take the time that the broker waits for data, and some more."""
-    least_s = _limits(given).max_wait_ms / 1000 + ANSWER_S
+    least_s = limits.max_wait_ms / 1000 + ANSWER_S
     return max(given.seconds("kafkaConsumer.pollTimeoutMs", usual_s), min(least_s, usual_s))
 
 

@@ -33,7 +33,7 @@ def read_rows(
             choice=Choice(only, within),
         )
         reader.limits = options.limits
-        reader.patience.limit_s = options.poll_timeout_s
+        reader.transaction_wait.limit_s = options.poll_timeout_s
         return reader
 
     records = Upsert(read, options, place) if options.upsert else read(options.columns)

@@ -24,7 +24,7 @@ from penstock_spark.reading.records.batches import Batches, Choice, DamagedBatch
 from penstock_spark.reading.records.chunks import chunks
 from penstock_spark.reading.records.columns import ColumnBuilder
 from penstock_spark.reading.records.fetch_limits import USUAL, FetchLimits
-from penstock_spark.reading.records.patience import Patience
+from penstock_spark.reading.records.transaction_wait import TransactionWait
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class RangeReader:
 
     With `tolerant` missing records are skipped instead of raising DataLost (`failOnDataLoss=false`). Batches that are
     not chosen are left out, but all records of a chosen one come. Records that a transaction holds back are waited for,
-    as long as `patience` says; they are never skipped.
+    as long as `transaction_wait` says; they are never skipped.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RangeReader:
     ) -> None:
         self._cluster, self._place, self._end = cluster, place, end
         self._committed, self._tolerant = committed, tolerant
-        self.patience = Patience(place)
+        self.transaction_wait = TransactionWait(place)
         self.limits: FetchLimits = USUAL
         self.batches = Batches(place, first, end, choice)
         self._builder = ColumnBuilder(place, first, end, wanted)
@@ -122,7 +122,7 @@ class RangeReader:
         if end < batches.end:
             self._lost(f"{self._place} ends at {end}, and offsets up to {batches.end} were asked for")
         if self._committed and fetched.last_stable < min(end, batches.end):
-            self.patience.wait(self._cluster, batches.position, fetched.last_stable)  # and it is asked again
+            self.transaction_wait.wait(self._cluster, batches.position, fetched.last_stable)  # and it is asked again
         else:
             batches.position = batches.end
 

@@ -17,15 +17,15 @@ from penstock_spark.errors import HeldBack
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_S = 120.0
+WAIT_S = 120.0
 
 
-class Patience:
+class TransactionWait:
     """The wait of one range reader; it starts again whenever records have come."""
 
     def __init__(self, place: TopicPartition) -> None:
         self._place = place
-        self.limit_s = PATIENCE_S
+        self.limit_s = WAIT_S
         self._position = -1
         self._since = 0.0
 
