@@ -125,6 +125,9 @@ def test_all_groups_together_are_bounded_and_room_comes_back(client: RawClient) 
         kept.append((f"large-{number}", joined))
     assert joined.error_code == ErrorCode.coordinator_not_available
     assert len(kept) == 3
+    listed = {group.group_id for group in client.call("list_groups", 4, states_filter=[]).groups}
+    assert kept[0][0] in listed
+    assert f"large-{len(kept)}" not in listed, "a refusal leaves nothing behind, in memory or on disk"
     assert is_joined(client, "small")
     name, leader = kept[0]
     too_much = {leader.member_id: bytes(MIB - 1000)}

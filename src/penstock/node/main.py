@@ -8,6 +8,7 @@ import uvloop
 
 from penstock.config.settings import Settings
 from penstock.node.admission import with_descriptors
+from penstock.node.heap import keep_freed_memory
 from penstock.node.node import Node
 from penstock.node.signals import asked_to_stop, on_reload
 
@@ -18,6 +19,7 @@ SWITCH_SECONDS = 0.001
 def serve(settings: Settings) -> int:
     """Serve until a signal; returns the exit code, 0 after SIGTERM or SIGINT. StartError when it cannot start."""
     sys.setswitchinterval(SWITCH_SECONDS)
+    keep_freed_memory()
     return uvloop.run(_serve(with_descriptors(settings)))
 
 

@@ -8,12 +8,12 @@ An API that is requested before that loads on demand.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import threading
 import time
 
 from penstock.broker.dispatcher import load_handler
+from penstock.node.heap import return_freed_memory
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import load
 
@@ -70,7 +70,7 @@ class Preloader:
                 load_handler(APIS[api_key])
             except Exception:
                 logger.exception("preloading %s", APIS[api_key].name)
-        _return_freed_memory()
+        return_freed_memory()
         logger.debug("preloaded", extra={"seconds": round(time.perf_counter() - started, 2)})
 
     def _rest(self, until: float) -> bool:
@@ -82,13 +82,6 @@ class Preloader:
             now = time.perf_counter()
             if now > until or _cpu_of_others() - others < BUSY_SHARE * (now - moment):
                 return True
-
-
-def _return_freed_memory() -> None:
-    """Give the memory that imports have used and freed back to the system; a C library other than glibc has no call."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 def _cpu_of_others() -> float:

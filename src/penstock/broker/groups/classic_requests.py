@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from penstock.broker.groups.claim import Identity
 from penstock.broker.groups.classic.exchange import JoinAnswer, JoinRequest, LeaveAnswer, SyncAnswer, SyncRequest
 from penstock.broker.groups.classic.group import ClassicGroup
+from penstock.broker.groups.classic.members import protocols_bytes
 from penstock.broker.groups.log.shard import Shard
 from penstock.broker.groups.log.shards import Shards
 from penstock.broker.groups.record_kind import KEY_STRING_BYTES_MAX
@@ -42,7 +43,9 @@ class ClassicRequests:
         if group is None:
             if request.member_id:
                 return JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
-            group = self._shards.create(shard, group_id)
+            is_only_named = request.needs_member_id and request.instance_id is None  # its bytes come with the next join
+            member_bytes = 0 if is_only_named else protocols_bytes(request.protocols)
+            group = self._shards.create(shard, group_id, member_bytes=member_bytes)
         if not isinstance(group, ClassicGroup):
             return JoinAnswer(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=request.member_id)
         ticket: asyncio.Future[JoinAnswer] = asyncio.get_running_loop().create_future()

@@ -147,13 +147,18 @@ class Shards:
         if self._shards.is_loading:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
-    def create(self, shard: Shard, group_id: str, group_type: GroupType = GroupType.CLASSIC) -> CoordinatedGroup:
-        """A new, empty group; it is stored with its first record or offset."""
+    def create(
+        self, shard: Shard, group_id: str, group_type: GroupType = GroupType.CLASSIC, *, member_bytes: int = 0
+    ) -> CoordinatedGroup:
+        """A new, empty group; it is stored with its first record or offset.
+
+        None is made for a first member for whose bytes there is no room: a refusal should leave nothing behind.
+        """
         if self.group_count >= self._settings.groups_max:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"{self.group_count} groups are the most")
         if len(group_id.encode()) > KEY_STRING_BYTES_MAX:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        self._memory.check(GROUP_BYTES + kept_bytes(group_id))
+        self._memory.check(GROUP_BYTES + kept_bytes(group_id) + member_bytes)
         group = shard.groups[group_id] = self._factories[group_type](group_id, self.now())
         return group
 
