@@ -161,6 +161,7 @@ bench-push: setup ## the engine, the push door and the pipe, beside Redis Stream
 	$(BIN)/python -m bench.push
 
 bench-security: compat-setup ## TLS, logins and rules, beside Apache Kafka's; BEFORE=path of an earlier tree, ONLY="crowd start"
+	@command -v valgrind >/dev/null || bench/security/setup.sh
 	$(BIN)/python -m bench.security $(if $(BEFORE),--before $(BEFORE)) $(if $(ONLY),--only $(ONLY))
 
 bench-sustained: setup ## 400,000 messages a second for ten minutes

@@ -24,14 +24,14 @@ from bench.security.works import WORKS, Span, crowd, start
 from bench.spread import Figures
 from bench.targets import Medians
 
-ROUNDS, SECONDS, WARM_UP, CONNECTIONS, PAIRS = 3, 4.0, 3.0, 10_000, 40
+ROUNDS, SECONDS, WARM_UP, CONNECTIONS, PAIRS = 3, 4.0, 3.0, 10_000, 70
 CHOICES = ("before", "acl", *WORKS, "crowd", "start")
 # Cores that others may take while the kernel writes back and the system looks after itself.
 DISTURBING = 0.3
 _SHOWN = ("messages_per_s", "requests_per_s", "bytes_per_s", "plain_p99_ms", "tls_p99_ms", "plain_cpu_us", "tls_cpu_us",
           "up_s", "rss_above_plain_mb", "lag_p999_ms", "broker_cpu_ms_each", "generator_cpu_ms_each", "off_s", "on_s",
-          "rules_s", "their_cpu_us", "our_cpu_us", "cpu_ratio", "wall_ratio", "cpu_ms_per_1000_messages",
-          "generator_cpu_share", "others_cpu_share")  # fmt: skip
+          "rules_s", "their_cpu_us", "our_cpu_us", "cpu_ratio", "wall_ratio", "instruction_ratio",
+          "cpu_ms_per_1000_messages", "generator_cpu_share", "others_cpu_share")  # fmt: skip
 
 
 def main() -> int:

@@ -1,21 +1,28 @@
-"""One broker beside another, a slice of work for each in turn: rules against none, this tree against an earlier one.
+"""One broker beside another: rules against none, this tree against an earlier one.
 
-This is `bench.beside`; what is compared is the CPU time of a request, which a busy machine hardly changes.
+Compared is the CPU time of a request, with a slice of work for each in turn (`bench.beside`), which a busy machine
+hardly changes. The luck of a process changes it, by up to a tenth: where its memory lies. So each work is done by
+several pairs of processes, and the ratio is the median of theirs, which leaves three per cent to chance. What decides,
+where there is valgrind, are the instructions of a request (`bench.instructions`), which have none.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 from bench.beside import Beside, compare, running
+from bench.instructions import Counted, can_count, counted
 from bench.spread import Figures
 
 HERE: Final = Path(__file__).parents[2]
 RULES: Final = 10_000
+PROCESSES: Final = 7
+"""Pairs of brokers, one after the other."""
 HOT: Final = ("produce_batches", "produce_single", "produce_in_turn", "fetch_large", "fetch_small")
 """Works of `bench.beside` that are hot; their topics begin with `beside-`."""
 BEFORE: Final = (*HOT, "acknowledge", "api_versions", "connect")
@@ -52,24 +59,52 @@ def _rule(
     }
 
 
+Brokers = Callable[[type[Beside], Path], tuple[Beside, Beside]]
+"""The two that are compared, of this class and in this directory."""
+
+
 def with_rules(directory: Path, works: Sequence[str], pairs: int) -> Iterator[tuple[str, Figures]]:
     """A broker without an authorizer, and one with 10,000 rules."""
     policy = write_policy(directory / "policy.json")
-    off = Beside(directory / "off", HERE)
-    on = Beside(directory / "on", HERE, **{"acl.enabled": "true", "acl.policy_file": str(policy)})
-    yield from _compared("acl", off, on, works, pairs)
+    rules = {"acl.enabled": "true", "acl.policy_file": str(policy)}
+    yield from _compared(
+        "acl", lambda kind, at: (kind(at / "off", HERE), kind(at / "on", HERE, **rules)), directory, works, pairs
+    )
 
 
 def against(tree: Path, directory: Path, works: Sequence[str], pairs: int) -> Iterator[tuple[str, Figures]]:
     """The broker of another tree, and that of this one, both as they come."""
-    yield from _compared("before", Beside(directory / "before", tree), Beside(directory / "now", HERE), works, pairs)
+    yield from _compared(
+        "before", lambda kind, at: (kind(at / "before", tree), kind(at / "now", HERE)), directory, works, pairs
+    )
 
 
 def _compared(
-    title: str, other: Beside, own: Beside, works: Sequence[str], pairs: int
+    title: str, brokers: Brokers, directory: Path, works: Sequence[str], pairs: int
 ) -> Iterator[tuple[str, Figures]]:
-    with ExitStack() as stack:
-        stack.enter_context(running(other))
-        stack.enter_context(running(own))
-        for name in works:
-            yield f"{title}_{name}", compare(name, other, own, pairs)
+    found = _timed(brokers, directory / title, works, pairs)
+    if can_count():
+        other, own = brokers(Counted, directory / f"{title}-counted")
+        assert isinstance(other, Counted)
+        assert isinstance(own, Counted)
+        for name, theirs, ours in counted(other, own, works):
+            found[name] |= {"their_instructions": theirs, "our_instructions": ours, "instruction_ratio": theirs / ours}
+            yield f"{title}_{name}", found[name]
+    else:
+        yield from ((f"{title}_{name}", one) for name, one in found.items())
+
+
+def _timed(brokers: Brokers, directory: Path, works: Sequence[str], pairs: int) -> dict[str, Figures]:
+    """The medians of `PROCESSES` pairs of brokers, which share the pairs of slices."""
+    found: dict[str, list[Figures]] = {name: [] for name in works}
+    for number in range(PROCESSES):
+        other, own = brokers(Beside, directory / str(number))
+        with ExitStack() as stack:
+            for broker in (other, own) if number % 2 == 0 else (own, other):
+                stack.enter_context(running(broker))
+            for name in works:
+                found[name].append(compare(name, other, own, max(pairs // PROCESSES, 4)))
+    return {
+        name: {key: statistics.median(one[key] for one in measured) for key in measured[0]}
+        for name, measured in found.items()
+    }

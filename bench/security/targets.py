@@ -35,7 +35,11 @@ class Judged(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One row. `other` is the figure of the same work without security, or of the tree before it."""
+    """One row. `other` is the figure of the same work without security, or of the tree before it.
+
+    `ratios` are names of what a work itself says of the two, where it knows better than their quotient: the first one
+    that is there counts.
+    """
 
     title: str
     work: str
@@ -46,13 +50,15 @@ class Target:
     aim: float | None
     less: bool = False
     other: str = ""
+    ratios: tuple[str, ...] = ()
 
     def row(self, figures: dict[str, Medians]) -> Row | None:
         """None if the work was not measured."""
         if self.work not in figures.get("penstock", {}):
             return None
         ours, other, kafka = self._values(figures)
-        value = self._judged_value(ours, other, kafka)
+        told = (figures["penstock"][self.work].get(name) for name in self.ratios)
+        value = next((each for each in told if each is not None), self._judged_value(ours, other, kafka))
         cells = [self.title, self.unit.text(kafka), self.unit.text(other), self.unit.text(ours)]
         scale = self._scale()
         wanted = ["" if bound is None else f"{'≤' if self.less else '≥'} {scale.text(bound)}" for bound in self._bounds]
@@ -98,7 +104,7 @@ def _cpu(title: str, work: str, must: float, aim: float) -> Target:
     """CPU time a request, beside that of another broker."""
     return Target(
         title=title, work=work, figure="our_cpu_us", other="their_cpu_us", unit=MICROSECONDS,
-        judged=Judged.OTHER_BY_IT, must=must, aim=aim,
+        judged=Judged.OTHER_BY_IT, must=must, aim=aim, ratios=("instruction_ratio", "cpu_ratio"),
     )  # fmt: skip
 
 
