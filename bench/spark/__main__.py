@@ -1,6 +1,7 @@
 """`python -m bench.spark`: rows per second through Spark's own connector and through ours, and their ratio.
 
-One session (`local[2]`), one broker, the two in turn, once to warm up; medians of the rounds.
+One session (`local[2]`), one broker, the two in turn, each first in half of the rounds, after a warm-up; medians of the
+rounds.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from bench import store
 from bench.rivals import Penstock, end_in_order_on_sigterm
 from bench.spark.growth import growth
 from bench.spark.stream import stream
-from bench.spark.topics import fill
+from bench.spark.topics import fill, fill_few
 from bench.spark.works import (
     CONNECTOR,
     COUNT_ROWS,
     COUNT_S,
     ELEVEN,
+    FEW,
     OF_WHOLE,
     OURS,
+    SMALL,
     TARGETS,
     THEIRS,
     TOPICS,
@@ -38,6 +41,8 @@ from bench.spark.works import (
 from penstock.client.address import Address
 
 STREAM = "stream"
+SHORT_WARM_UP, SHORT_TIMES = 10, 5
+"""Rounds of short works before they are measured, and how many times as many rounds of them there are."""
 
 
 def main() -> int:
@@ -122,6 +127,8 @@ def _fill(address: Address, rows: int, apart_ms: int, wanted: set[str]) -> int:
         fill(address, "many", 5 * rows, partitions=2)
     if "json" in wanted:
         fill(address, "json", rows, partitions=2, json_values=True)
+    if "few" in wanted:
+        fill_few(address, "few", FEW)
     if "written" in wanted:
         fill(address, "written", 0, partitions=2)
     return first_ms
@@ -137,20 +144,26 @@ def _compare_with_whole(results: dict[str, dict[str, float]]) -> None:
 
 def _one(world: World, name: str, rounds: int) -> dict[str, float]:
     found: dict[str, list[float]] = {THEIRS: [], OURS: []}
-    for number in range(rounds + 1):
-        for source in (THEIRS, OURS):
+    is_short = name in SMALL or name in ELEVEN
+    for number in range(-SHORT_WARM_UP if is_short else -1, rounds * SHORT_TIMES if is_short else rounds):
+        for source in (THEIRS, OURS) if number % 2 == 0 else (OURS, THEIRS):
             rate = rows_per_second(world, name, source)
-            if number:
+            if number >= 0:
                 found[source].append(rate)
     theirs, ours = (statistics.median(found[source]) for source in (THEIRS, OURS))
     wanted = TARGETS.get(name)
     result = {"connector_rows_per_s": theirs, "penstock_rows_per_s": ours, "ratio": ours / theirs}
     if wanted is not None:
         result |= {"wanted": wanted, "missed": ours / theirs < wanted}
-    said = f"{name:14} connector {theirs / 1e6:6.2f}   penstock {ours / 1e6:6.2f} M rows/s   {ours / theirs:5.2f} ×"
+    if name in SMALL:
+        times = [SMALL[name] / rate * 1000 for rate in (theirs, ours)]
+        said = f"{name:14} connector {times[0]:6.0f}   penstock {times[1]:6.0f} ms      "
+    else:
+        said = f"{name:14} connector {theirs / 1e6:6.2f}   penstock {ours / 1e6:6.2f} M rows/s"
+    said += f"   {ours / theirs:5.2f} ×"
     if name == "count":
         seconds = COUNT_ROWS / ours
-        result |= {"seconds": seconds, "wanted": COUNT_S, "missed": seconds > COUNT_S}
+        result |= {"seconds": seconds, "missed": result["missed"] or seconds > COUNT_S}
         said += f" ({seconds:.2f} s for 10 M, must {COUNT_S} s)"
     print(said + (f" (must {wanted} ×)" if wanted else ""), flush=True)
     return result

@@ -9,14 +9,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+import penstock_spark
 from bench.spark.works import CONNECTOR, THEIRS
 
 
 def main(work: str, source: str, address: str) -> None:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
-    if source == THEIRS:
-        builder = builder.config("spark.jars", ",".join(map(str, sorted(CONNECTOR.glob("*.jar")))))
+    jars = ",".join(map(str, sorted(CONNECTOR.glob("*.jar")))) if source == THEIRS else penstock_spark.jar()
+    builder = builder.config("spark.jars", jars)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     {"stream": _stream, "batch": _batch}[work](spark, source, address)

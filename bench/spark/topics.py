@@ -44,6 +44,15 @@ def fill(
     return first_ms
 
 
+def fill_few(address: Address, topic: str, rows: int) -> None:
+    with Cluster([address]) as cluster:
+        ensure_topic(cluster, topic, partitions=1)
+        producer = IdempotentProducer(cluster)
+        records = [NewRecord(b"key-%05d" % number, _value(number, False)) for number in range(rows)]
+        producer.send(TopicPartition(topic, 0), build_batch(records, timestamp=time.time_ns() // 1_000_000))
+        producer.flush()
+
+
 def _batch(json_values: bool, each_ms: int) -> bytes:
     records = [
         NewRecord(b"key-%05d" % number, _value(number, json_values), (), number * each_ms)

@@ -20,26 +20,26 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = _told(error)
-        if told is None:
+        plain = told(error)
+        if plain is None:
             raise
         if os.environ.get(_RUNTIME) == "PYTHON_WORKER":
             os.environ[_HIDDEN] = "1"
-        if told is error:
+        if plain is error:
             raise
-        raise told from None
+        raise plain from None
 
 
-def _told(error: Exception) -> Exception | None:
+def told(error: Exception) -> Exception | None:
     """The error whose text says what is wrong and what mends it; None if it should be shown with its way."""
     from penstock.client.connection import BrokerUnavailable  # not for sessions in which nothing goes wrong
     from penstock.model.errors import ErrorCode, KafkaError
-    from penstock_spark.errors import EXPLAINED, NotReached
+    from penstock_spark.errors import EXPLAINED, NotReached, NotThere
 
     if isinstance(error, EXPLAINED):
         return error
     if isinstance(error, BrokerUnavailable):
         return NotReached(f"{error}. Is kafka.bootstrap.servers right, and does the broker run there?")
     if isinstance(error, KafkaError) and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return KafkaError(error.code, f"{error}: create it, or correct its name")
+        return NotThere(error.code, f"{error}: create it, or correct its name")
     return error if isinstance(error, KafkaError) else None

@@ -102,6 +102,7 @@ def test_a_broker_that_dies_is_waited_for(world: CopyWorld) -> None:
 
 def test_workers_that_die_are_replaced(world: CopyWorld) -> None:
     """Spark runs the task again: local[2,4] gives each four attempts."""
+    world.conf["spark.penstock.fewRows"] = "false"  # else there are no workers
     world.feed(4000)
     driver = world.driver()
     wait_until(lambda: bool(world.copied()), what="the first batch", within_s=DRIVER_DEADLINE_S)
@@ -115,16 +116,21 @@ def test_workers_that_die_are_replaced(world: CopyWorld) -> None:
 
 
 def kill_a_worker(driver: Driver, random_: random.Random) -> int:
-    """One of the Python processes that compute for a driver."""
+    """One of the Python processes that compute for a driver: a worker of Spark's, or the companion."""
     try:
         family = psutil.Process(driver.pid).children(recursive=True)
-        workers = [each for each in family if "pyspark.daemon" in " ".join(each.cmdline()) and not each.children()]
+        workers = [each for each in family if _computes(each) and not each.children()]
         if not workers:
             return 0
         random_.choice(workers).send_signal(signal.SIGKILL)
     except psutil.Error:
         return 0
     return 1
+
+
+def _computes(process: psutil.Process) -> bool:
+    command = " ".join(process.cmdline())
+    return "pyspark.daemon" in command or "penstock_spark.companion" in command
 
 
 @pytest.mark.slow

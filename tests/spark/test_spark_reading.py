@@ -128,7 +128,7 @@ def test_a_topic_in_sql(spark: SparkSession, broker: BrokerProcess, topic: str, 
     ("options", "message"),
     [
         ({"subscribe": "no-such-topic"}, "there is no topic no-such-topic"),
-        ({"subscrbe": "a"}, "the option subscrbe is not known"),
+        ({"subscrbe": "a"}, "there is no option subscrbe: did you mean subscribe"),
         (
             {"subscribe": "a", "kafka.bootstrap.servers": "127.0.0.1:1", "kafka.default.api.timeout.ms": 500},
             "cannot be",

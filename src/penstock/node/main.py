@@ -8,9 +8,9 @@ import uvloop
 
 from penstock.config.settings import Settings
 from penstock.node.admission import with_descriptors
-from penstock.node.heap import keep_freed_memory
 from penstock.node.node import Node
 from penstock.node.signals import asked_to_stop, on_reload
+from penstock.runtime.heap import keep_freed_memory
 
 SWITCH_SECONDS = 0.001
 """How long a thread may compute while the event loop waits for the interpreter; Python's own 5 ms show in the lag."""

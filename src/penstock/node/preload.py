@@ -13,9 +13,9 @@ import threading
 import time
 
 from penstock.broker.dispatcher import load_handler
-from penstock.node.heap import return_freed_memory
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import load
+from penstock.runtime.heap import return_freed_memory
 
 logger = logging.getLogger(__name__)
 

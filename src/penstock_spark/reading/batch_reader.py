@@ -11,7 +11,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.offsets import EARLIEST, LATEST, list_offsets
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption, DataLost
-from penstock_spark.reading.options import ReadOptions
+from penstock_spark.reading.options import ReadOptions, hasty
 from penstock_spark.reading.planning.narrowing import narrowed
 from penstock_spark.reading.planning.positions import Edge, Offsets
 from penstock_spark.reading.planning.ranges import OffsetRange, split
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    """A batch query. `partitions` runs once per DataFrame on the driver, `read` on executors per range and run."""
+    """A batch query. `partitions` runs on the driver, `read` on executors per range and run.
+
+    Without the part in the JVM, Spark plans a DataFrame once, however many queries there are of it: so ranges are open,
+    and each run reads to the end at that time. With it, each query is planned by itself, as one of Spark's own source.
+    """
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -33,6 +37,7 @@ class BatchReader(DataSourceReader):
             first = options.starting.resolve(cluster, places, committed=options.committed)
             end = options.ending.resolve(cluster, places, committed=options.committed)
             self._check(cluster, first, end)
+            end = {place: max(offset, first[place]) for place, offset in end.items()}
             is_open, is_all = self._is_open, options.starting == Edge(EARLIEST)
             ranges = [OffsetRange(*place, first[place], end[place], is_open, is_all) for place in places]
             wanted = self._narrowed(cluster, ranges)
@@ -59,7 +64,11 @@ class BatchReader(DataSourceReader):
 
     @property
     def _is_open(self) -> bool:
-        """Whether each run reads to the end at that time: a DataFrame is planned once and may run many times."""
+        """Whether each run reads to the end at that time."""
+        return self._options.pushed is None and self._ends_at_latest
+
+    @property
+    def _ends_at_latest(self) -> bool:
         return self._options.ending == Edge(LATEST)
 
     @property
@@ -68,13 +77,17 @@ class BatchReader(DataSourceReader):
         return self._is_open and self._options.selection.may_grow and not self._options.starting.names_partitions
 
     def _check(self, cluster: Cluster, first: Offsets, end: Offsets) -> None:
-        """Check that no start is behind its end; an open end moves on, at least to uncommitted records."""
+        """Check that no start is behind its end; the latest one moves on, at least to uncommitted records."""
         late = [place for place in first if first[place] > end[place]]
-        if late and self._is_open:
+        if late and self._ends_at_latest:
             end = list_offsets(cluster, dict.fromkeys(late, LATEST), committed=False)
         for place in late:
             if first[place] > end[place]:
                 raise BadOption(f"{place}: the start {first[place]} is behind the end {end[place]}")
+
+    def hasty(self) -> BatchReader:
+        """The same for reading while a query is planned: it waits neither for transactions nor long for a broker."""
+        return BatchReader(hasty(self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         with self._options.broker.session() as cluster:

@@ -27,6 +27,7 @@ from penstock_spark.user_options import Broker, UserOptions, parse_broker
 
 ANSWER_S = 5.0
 """The least time for an answer, besides what a broker waits for data: a shorter timeout would be met by chance."""
+HASTY_S = 5.0
 _NOT_WITH_UPSERT = ("maxRecordsPerPartition", "minPartitions")
 
 
@@ -105,6 +106,12 @@ def parse_read(
         group_prefix=given.text("groupIdPrefix") or "spark-penstock-source",
         pushed=pushed,
     )
+
+
+def hasty(options: ReadOptions) -> ReadOptions:
+    """The options of a read that fails soon where others wait."""
+    broker = replace(options.broker, timeout_s=min(options.broker.timeout_s, HASTY_S))
+    return replace(options, broker=broker, poll_timeout_s=0.0)
 
 
 def source_schema(options: Mapping[str, str]) -> StructType:

@@ -35,7 +35,7 @@ from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption, DataLost
 from penstock_spark.plain_errors import plainly
 from penstock_spark.reading.group_report import GroupReport
-from penstock_spark.reading.options import ReadOptions
+from penstock_spark.reading.options import ReadOptions, hasty
 from penstock_spark.reading.planning.admission import Offsets, available, limited
 from penstock_spark.reading.planning.progress import Progress
 from penstock_spark.reading.planning.ranges import OffsetRange, split
@@ -251,6 +251,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "the first batch of this checkpoint was not finished, and Spark's Kafka source left its start in the "
                 "file sources/0/0 of it: give the JSON of that file as startingOffsets"
             )
+
+    def hasty(self) -> StreamReader:
+        """The same for reading while a batch is planned: it waits neither for transactions nor long for a broker."""
+        return StreamReader(hasty(self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from penstock_spark.reading.rows import read_rows  # compiled loops: not for the driver

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
+from penstock.client.cluster import Cluster
 from penstock_spark.writing.exactly_once import write_atomically
 from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
-from penstock_spark.writing.task_output import TaskOutput, gathered
+from penstock_spark.writing.task_output import Rows, TaskOutput, gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,23 +22,32 @@ class BatchWriter(DataSourceArrowWriter):
     """A batch write. `write` runs on executors, `commit` once on the driver."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
-        self._options, self._columns = options, columns
+        self.options, self._columns = options, columns
         self._name = f"penstock-write-{uuid.uuid4()}"
         tell(options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
-        from penstock_spark.writing.tasks import encoded, gather, produce
+        from penstock_spark.writing.tasks import encoded, gather, produce, task_number
 
-        options = self._options
+        options = self.options
         with options.broker.session() as cluster:
-            batches = encoded(cluster, options, self._columns, iterator)
+            batches = encoded(cluster, options, self._columns, iterator, task_number())
             if options.delivery is Delivery.AT_LEAST_ONCE:
                 return TaskOutput(None, produce(cluster, batches))
             return gather(cluster, batches, TaskOutput(None), options.inline_bytes)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         outputs = [each for each in messages if isinstance(each, TaskOutput)]
-        if self._options.delivery is Delivery.AT_LEAST_ONCE or not any(each.rows for each in outputs):
+        rows = [each for each in messages if isinstance(each, Rows)]
+        is_done = self.options.delivery is Delivery.AT_LEAST_ONCE or not any(each.rows for each in outputs)
+        if is_done and not rows:
             return
-        with self._options.broker.session() as cluster:
-            write_atomically(cluster, self._name, self._options.transaction_timeout_ms, gathered(cluster, outputs))
+        with self.options.broker.session() as cluster:
+            outputs += self._encoded(cluster, rows)
+            if self.options.delivery is not Delivery.AT_LEAST_ONCE:
+                write_atomically(cluster, self._name, self.options.transaction_timeout_ms, gathered(cluster, outputs))
+
+    def _encoded(self, cluster: Cluster, rows: Sequence[Rows]) -> list[TaskOutput]:
+        from penstock_spark.writing.tasks import encoded_rows
+
+        return [encoded_rows(cluster, self.options, self._columns, each) for each in rows]

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 _told: set[int] = set()
 
 INLINE_BYTES = 8 << 20
+ROWS_BYTES_MAX = 1 << 20
 
 
 class Delivery(Enum):
@@ -50,6 +51,11 @@ class WriteOptions:
     notices: tuple[str, ...]
     """Warnings about the options."""
     identity: int
+
+    @property
+    def rows_bytes_max(self) -> int:
+        """How many bytes of rows a task may leave to the driver as they are; none if each task writes by itself."""
+        return 0 if self.delivery is Delivery.BY_TASK else min(ROWS_BYTES_MAX, self.inline_bytes)
 
 
 def parse_write(options: Mapping[str, str], *, streaming: bool) -> WriteOptions:

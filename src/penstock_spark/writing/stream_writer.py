@@ -20,7 +20,7 @@ from penstock_spark.writing.exactly_once import ExactlyOnce
 from penstock_spark.writing.idle_writers import writer
 from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
-from penstock_spark.writing.task_output import TaskOutput, gathered
+from penstock_spark.writing.task_output import Rows, TaskOutput, gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +32,14 @@ class StreamWriter(DataSourceStreamArrowWriter):
     """A streaming write. It is created for every call, so encoders are imported only where they are used."""
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
-        self._options, self._columns = options, columns
+        self.options, self._columns = options, columns
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
-        from penstock_spark.writing.tasks import encoded, gather, produce, query_id
+        from penstock_spark.writing.tasks import encoded, gather, produce, query_id, task_number
 
-        options = self._options
+        options = self.options
         with options.broker.session() as cluster:
-            batches = encoded(cluster, options, self._columns, iterator)
+            batches = encoded(cluster, options, self._columns, iterator, task_number())
             match options.delivery:
                 case Delivery.AT_LEAST_ONCE:
                     return TaskOutput(None, produce(cluster, batches))
@@ -49,20 +49,30 @@ class StreamWriter(DataSourceStreamArrowWriter):
                     return gather(cluster, batches, TaskOutput(query_id()), options.inline_bytes)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        tell(self._options)
+        tell(self.options)
+        options = self.options
         outputs = [each for each in messages if isinstance(each, TaskOutput)]
-        if self._options.delivery is not Delivery.BY_BATCH or not any(each.rows for each in outputs):
+        rows = [each for each in messages if isinstance(each, Rows)]
+        if options.delivery is Delivery.AT_LEAST_ONCE and rows:
+            with options.broker.session() as cluster:
+                self._encoded(cluster, rows)
+        if options.delivery is not Delivery.BY_BATCH or not (rows or any(each.rows for each in outputs)):
             return
-        options = self._options
-        name, timeout_ms = _name(outputs), options.transaction_timeout_ms
+        name, timeout_ms = _name([*outputs, *rows]), options.transaction_timeout_ms
         with plainly(), options.broker.plain_refusals(), writer(options.broker, name, timeout_ms) as once:
+            outputs += self._encoded(once.cluster, rows)  # before the transaction
             once.write(batchId, lambda: gathered(once.cluster, outputs))
 
+    def _encoded(self, cluster: Cluster, rows: Sequence[Rows]) -> list[TaskOutput]:
+        from penstock_spark.writing.tasks import encoded_rows
+
+        return [encoded_rows(cluster, self.options, self._columns, each) for each in rows]
+
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        outputs = [each for each in messages if isinstance(each, TaskOutput) and each.rows]
-        if self._options.delivery is Delivery.BY_BATCH and outputs:
-            with self._options.broker.session() as cluster:
-                ExactlyOnce(cluster, _name(outputs), self._options.transaction_timeout_ms).abort()
+        outputs = [each for each in messages if isinstance(each, Rows) or (isinstance(each, TaskOutput) and each.rows)]
+        if self.options.delivery is Delivery.BY_BATCH and outputs:
+            with self.options.broker.session() as cluster:
+                ExactlyOnce(cluster, _name(outputs), self.options.transaction_timeout_ms).abort()
 
     def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], query: str) -> TaskOutput:
         """Write the output of this task. Output that was written before is only counted, and must be the same."""
@@ -72,7 +82,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
         number = batch_number()
         name = f"penstock-{query}-{task_number()}"
-        once = ExactlyOnce(cluster, name, self._options.transaction_timeout_ms)
+        once = ExactlyOnce(cluster, name, self.options.transaction_timeout_ms)
         found = once.begin()
         is_done = found is not None and found.content["batch"] >= number
         rows = checksum = 0
@@ -89,7 +99,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return TaskOutput(query, rows)
 
 
-def _name(outputs: Sequence[TaskOutput]) -> str:
+def _name(outputs: Sequence[TaskOutput | Rows]) -> str:
     """The name under which the batches of a query are written."""
     return f"penstock-{outputs[0].query}"
 

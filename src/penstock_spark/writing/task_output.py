@@ -1,4 +1,4 @@
-"""The result of a writing task. Light to import: committing needs no encoder."""
+"""The result of a writing task. Light to import: committing what tasks have encoded needs no encoder."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ class TaskOutput(WriterCommitMessage):
     batches: list[tuple[str, int, bytearray]] = field(default_factory=list)
     stage: TopicPartition | None = None
     staged: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Rows(WriterCommitMessage):
+    """The output of a task that had few rows: the rows themselves, as an Arrow stream, for the driver to encode."""
+
+    query: str | None
+    task: int
+    stream: bytes
 
 
 def gathered(cluster: Cluster, outputs: Iterable[TaskOutput]) -> Iterator[tuple[TopicPartition, bytearray]]:

@@ -17,10 +17,10 @@ from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values
 from penstock_spark.writing.encoding.outgoing import Outgoing, outgoing
-from penstock_spark.writing.options import WriteOptions
+from penstock_spark.writing.options import Delivery, WriteOptions
 from penstock_spark.writing.record_columns import RecordColumns
 from penstock_spark.writing.staging import Stage
-from penstock_spark.writing.task_output import TaskOutput
+from penstock_spark.writing.task_output import Rows, TaskOutput
 
 INLINE_TASKS = 4
 """The number of tasks that may send the full amount."""
@@ -60,7 +60,7 @@ def inline_share(inline_bytes: int, task: int) -> int:
 
 
 def encoded(
-    cluster: Cluster, options: WriteOptions, columns: RecordColumns, rows: Iterable[pa.RecordBatch]
+    cluster: Cluster, options: WriteOptions, columns: RecordColumns, rows: Iterable[pa.RecordBatch], task: int
 ) -> Iterator[Encoded]:
     known: dict[str, int] = {}
 
@@ -71,7 +71,7 @@ def encoded(
             known.update({name: info.partition_count for name, info in found.items()})
         return known
 
-    encoder = Encoder(counts, options.codec, task_number(), options.limits, ignores_keys=options.ignores_keys)
+    encoder = Encoder(counts, options.codec, task, options.limits, ignores_keys=options.ignores_keys)
     for chunk in chunks(rows, options.limits.linger_s):
         yield from encoder.encode(outgoing_rows(columns, chunk))
 
@@ -95,6 +95,19 @@ def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
         rows += each.rows
     producer.flush()
     return rows
+
+
+def encoded_rows(cluster: Cluster, options: WriteOptions, columns: RecordColumns, rows: Rows) -> TaskOutput:
+    """What the task would have encoded or written."""
+    with pa.ipc.open_stream(rows.stream) as batches:
+        found = encoded(cluster, options, columns, batches, rows.task)
+        if options.delivery is Delivery.AT_LEAST_ONCE:
+            return TaskOutput(rows.query, produce(cluster, found))
+        output = TaskOutput(rows.query)
+        for each in found:
+            output.rows += each.rows
+            output.batches.append((*each.place, each.batch))
+        return output
 
 
 def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inline_bytes: int) -> TaskOutput:

@@ -20,7 +20,7 @@ public final class BatchSink implements TableProvider {
 
   @Override
   public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return new PenstockTable(schema, properties, null, true);
+    return new PenstockTable(schema, properties, true);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package penstock.spark;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -11,8 +12,10 @@ import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.CreatableRelationProvider;
 import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * {@code format("penstock")} for Spark: the Python source of the same name, with what Spark offers to the JVM only.
@@ -23,8 +26,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class PenstockProvider implements TableProvider, DataSourceRegister, CreatableRelationProvider {
   static final String NAME = "penstock";
 
-  private PythonSource source;
-
   @Override
   public String shortName() {
     return NAME;
@@ -33,14 +34,16 @@ public final class PenstockProvider implements TableProvider, DataSourceRegister
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     SparkVersion.require();
-    source = PythonSource.of(options, null);
-    return source.schema();
+    ObjectNode fields = Companion.fields();
+    fields.set("options", Companion.options(options.asCaseSensitiveMap()));
+    String schema = Failures.ofCreation(() -> Companion.ofActive().ask("schema", fields)).fields().get("schema").asText();
+    return (StructType) DataType.fromJson(schema);
   }
 
   @Override
   public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
     SparkVersion.require();
-    return new PenstockTable(schema, properties, source, false);
+    return new PenstockTable(schema, properties, false);
   }
 
   @Override
@@ -54,9 +57,14 @@ public final class PenstockProvider implements TableProvider, DataSourceRegister
       SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> options, Dataset<Row> data) {
     SparkVersion.require();
     if (mode == SaveMode.Overwrite || mode == SaveMode.Ignore) {
-      RefusedMode.<RuntimeException>refuse(mode);
+      throw Sneaky.<RuntimeException>thrown(new RefusedMode(mode));
     }
-    data.write().format(BatchSink.class.getName()).options(options).mode(SaveMode.Append).save();
+    if (PythonSource.isOnExecutors()) {
+      CaseInsensitiveStringMap given = new CaseInsensitiveStringMap(CollectionConverters.asJava(options));
+      DirectWrite.run(data, new Output(given, data.schema(), "", false, false));
+    } else {
+      data.write().format(BatchSink.class.getName()).options(options).mode(SaveMode.Append).save();
+    }
     return new Written(context, data.schema());
   }
 }

@@ -9,14 +9,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** Takes the columns and filters of a query. Spark evaluates every filter again: what is left out is certain. */
 final class PenstockScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownFilters {
-  private final PythonSource source;
   private final StructType whole;
   private final CaseInsensitiveStringMap options;
   private StructType wanted;
   private RecordFilters filters = RecordFilters.NONE;
 
-  PenstockScanBuilder(PythonSource source, StructType whole, CaseInsensitiveStringMap options) {
-    this.source = source;
+  PenstockScanBuilder(StructType whole, CaseInsensitiveStringMap options) {
     this.whole = whole;
     this.wanted = whole;
     this.options = options;
@@ -40,7 +38,6 @@ final class PenstockScanBuilder implements SupportsPushDownRequiredColumns, Supp
 
   @Override
   public Scan build() {
-    PushDown pushed = new PushDown(whole, wanted, filters);
-    return new PenstockScan(source.forScan(pushed), pushed, new Selected(options), options);
+    return new PenstockScan(new PushDown(whole, wanted, filters), options);
   }
 }

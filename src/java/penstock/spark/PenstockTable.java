@@ -10,8 +10,6 @@ import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
-import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
-import org.apache.spark.sql.execution.datasources.v2.python.PythonWriteBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -20,13 +18,10 @@ final class PenstockTable implements SupportsRead, SupportsWrite {
   private final StructType schema;
   private final Map<String, String> properties;
   private final boolean takesBatches;
-  private PythonSource source;
 
-  /** A source that was asked for its schema already is used again; null: there is none. */
-  PenstockTable(StructType schema, Map<String, String> properties, PythonSource source, boolean takesBatches) {
+  PenstockTable(StructType schema, Map<String, String> properties, boolean takesBatches) {
     this.schema = schema;
     this.properties = properties;
-    this.source = source;
     this.takesBatches = takesBatches;
   }
 
@@ -55,21 +50,12 @@ final class PenstockTable implements SupportsRead, SupportsWrite {
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-    return new PenstockScanBuilder(source(options), schema, options);
-  }
-
-  private synchronized PythonSource source(CaseInsensitiveStringMap options) {
-    if (source == null || !source.isOf(options)) {
-      source = PythonSource.of(options, schema);
-    }
-    return source;
+    return new PenstockScanBuilder(schema, options);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    PythonDataSourceV2 python = new PythonDataSourceV2();
-    python.setShortName(PenstockProvider.NAME);
-    return new PenstockWriteBuilder(new PythonWriteBuilder(python, PenstockProvider.NAME, info));
+    return new PenstockWriteBuilder(info);
   }
 
   @Override

@@ -1,64 +1,68 @@
 package penstock.spark;
 
-import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceCreationResult;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.python.PythonUtils$;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceReadInfo;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The source in Python, as one scan sees it.
+ * The source in Python, as Spark's own classes see it that run tasks in workers of Python.
  *
- * <p>Spark's own class keeps the plan of its first scan for all that follow, with the filters of that scan. This one is
- * made anew for each ({@link #forScan}), while the Python object itself is made once for a table.
+ * <p>What these would ask Python before there are tasks, the {@link Companion} answers.
  */
 final class PythonSource extends PythonDataSourceV2 {
-  private final CaseInsensitiveStringMap options;
-  private final PythonDataSourceCreationResult made;
-  private final PushDown pushed;
-  private PythonDataSourceReadInfo plan;
+  private static final String FEW_ROWS = "spark.penstock.fewRows";
+  private static UserDefinedPythonDataSource environment;
 
-  private PythonSource(CaseInsensitiveStringMap options, PythonDataSourceCreationResult made, PushDown pushed) {
-    this.options = options;
-    this.made = made;
-    this.pushed = pushed;
+  private final PythonDataSourceReadInfo task;
+
+  /** With the task of a reading query, pickled. */
+  PythonSource(byte[] task) {
+    this.task = new PythonDataSourceReadInfo(task, CollectionConverters.asScala(List.<byte[]>of()).toSeq());
     setShortName(PenstockProvider.NAME);
   }
 
-  /** The source of these options; without a schema it says itself which it has. */
-  static PythonSource of(CaseInsensitiveStringMap options, StructType schema) {
-    PythonDataSourceV2 python = new PythonDataSourceV2();
-    python.setShortName(PenstockProvider.NAME);
-    return new PythonSource(
-        options, python.getOrCreateDataSourceInPython(PenstockProvider.NAME, options, Option.apply(schema)), null);
-  }
-
-  boolean isOf(CaseInsensitiveStringMap others) {
-    return options.equals(others);
-  }
-
-  StructType schema() {
-    return made.schema();
-  }
-
-  PythonSource forScan(PushDown scanned) {
-    return new PythonSource(options, made, scanned);
-  }
-
+  /** The Python that runs tasks; which source it is does not matter to them. */
   @Override
-  public PythonDataSourceCreationResult getOrCreateDataSourceInPython(
-      String shortName, CaseInsensitiveStringMap given, Option<StructType> schema) {
-    return made;
+  public UserDefinedPythonDataSource source() {
+    return environment();
   }
 
-  /** The ranges of a scan: Python is told what was pushed down by a remark in the schema. */
-  @Override
-  public synchronized PythonDataSourceReadInfo getOrCreateReadInfo(
-      String shortName, CaseInsensitiveStringMap given, StructType schema, boolean isStreaming) {
-    if (plan == null) {
-      plan = source().createReadInfoInPython(made, isStreaming ? schema : pushed.markedSchema(), isStreaming);
+  static synchronized UserDefinedPythonDataSource environment() {
+    if (environment == null) {
+      environment = new UserDefinedPythonDataSource(PythonUtils$.MODULE$.createPythonFunction(new byte[0]));
     }
-    return plan;
+    return environment;
+  }
+
+  @Override
+  public PythonDataSourceReadInfo getOrCreateReadInfo(
+      String shortName, CaseInsensitiveStringMap given, StructType schema, boolean isStreaming) {
+    return task;
+  }
+
+  /** Whether few rows may come and go without a task in Python, unless the session says that they may not. */
+  static boolean takesFewRows() {
+    return isOnExecutors() && Boolean.parseBoolean(SQLConf$.MODULE$.get().getConfString(FEW_ROWS, "true"));
+  }
+
+  /** Whether executors have our classes, as Spark's own are enough for tasks in Python. */
+  static boolean isOnExecutors() {
+    SparkContext context = SparkContext.getOrCreate();
+    return context.isLocal()
+        || CollectionConverters.asJava(context.listJars()).stream().anyMatch(jar -> jar.endsWith("penstock-spark.jar"));
+  }
+
+  static ObjectNode fields(CaseInsensitiveStringMap options, StructType schema) {
+    ObjectNode fields = Companion.fields();
+    fields.set("options", Companion.options(options.asCaseSensitiveMap()));
+    return fields.put("schema", schema.json());
   }
 }

@@ -10,16 +10,10 @@ import scala.Option;
 final class RefusedMode extends AnalysisException {
   private static final long serialVersionUID = 1L;
 
-  private RefusedMode(SaveMode mode) {
+  RefusedMode(SaveMode mode) {
     super(
         "a topic is only ever appended to: mode(\"append\") or no mode, not " + mode.name().toLowerCase(Locale.ROOT),
         Option.empty(), Option.empty(), Option.empty(), Option.empty(),
         scala.collection.immutable.Map$.MODULE$.empty(), new QueryContext[0]);
-  }
-
-  /** Thrown as Scala throws it: Spark's interface for Java does not know that writing may fail so. */
-  @SuppressWarnings("unchecked")
-  static <E extends Exception> void refuse(SaveMode mode) throws E {
-    throw (E) new RefusedMode(mode);
   }
 }

@@ -1,0 +1,168 @@
+"""What the part in the JVM can ask for. Each method is a call; its arguments are the fields of the call's header.
+
+The objects are those of the Python source (`penstock_spark.source`), which Spark uses itself where there is no jar.
+Options come as the user gave them, schemas and offsets as JSON.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql.datasource import CaseInsensitiveDict, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
+from pyspark.sql.types import StructType
+
+from penstock_spark.companion.tasks import MESSAGE, ReadTask, WriteTask, command, pickled, unpickled
+from penstock_spark.reading.batch_reader import BatchReader
+from penstock_spark.reading.stream_reader import StreamReader
+from penstock_spark.source import PenstockDataSource
+from penstock_spark.writing.batch_writer import BatchWriter
+from penstock_spark.writing.stream_writer import StreamWriter
+from penstock_spark.writing.task_output import Rows
+
+Answer = tuple[dict[str, Any], Sequence[bytes]]
+Options = dict[str, str]
+WITH_PARTS = {"commit", "commit_batch"}
+"""Calls that are given parts, if there are any."""
+
+
+class Calls:
+    """Called by several threads; a stream is used by one at a time."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._streams: dict[int, tuple[StreamReader, StructType]] = {}
+
+    def schema(self, *, options: Options) -> Answer:
+        return {"schema": _source(options).schema().json()}, []
+
+    def plan(self, *, options: Options, schema: str, may_be_rows: bool) -> Answer:
+        """The ranges of a batch query for its tasks, after the task itself; or the rows of each range."""
+        columns = _schema(schema)
+        reader = _source(options).reader(columns)
+        assert isinstance(reader, BatchReader)
+        ranges = reader.partitions()
+        rows = _rows(reader, ranges, columns) if may_be_rows else None
+        if rows is not None:
+            return {"are_rows": True}, rows
+        return {"are_rows": False}, [command(ReadTask(reader), columns), *map(pickled, ranges)]
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def open_stream(self, *, options: Options, schema: str) -> Answer:
+        """The number of a new stream, how much it wants in a batch, and its task."""
+        columns, number = _schema(schema), next(self._numbers)
+        reader = _source(options).streamReader(columns)
+        limit = reader.getDefaultReadLimit()
+        assert isinstance(reader, StreamReader)
+        self._streams[number] = reader, columns
+        return {"stream": number, "limit": _told_limit(limit)}, [command(ReadTask(reader), columns)]
+
+    def initial_offset(self, *, stream: int) -> Answer:
+        return {"offset": json.dumps(self._reader(stream).initialOffset())}, []
+
+    def prepare_available_now(self, *, stream: int) -> Answer:
+        self._reader(stream).prepareForTriggerAvailableNow()
+        return {}, []
+
+    def latest_offset(self, *, stream: int, start: str, limit: dict[str, int]) -> Answer:
+        reader = self._reader(stream)
+        offset = reader.latestOffset(json.loads(start), _limit(limit))
+        newest = reader.reportLatestOffset()
+        return {"offset": json.dumps(offset), "newest": None if newest is None else json.dumps(newest)}, []
+
+    def plan_stream(self, *, stream: int, start: str, end: str, may_be_rows: bool) -> Answer:
+        reader, columns = self._streams[stream]
+        ranges = reader.partitions(json.loads(start), json.loads(end))
+        rows = _rows(reader, ranges, columns) if may_be_rows else None
+        return {"are_rows": rows is not None}, [*map(pickled, ranges)] if rows is None else rows
+
+    def close_stream(self, *, stream: int) -> Answer:
+        reader, _ = self._streams.pop(stream)
+        reader.stop()
+        return {}, []
+
+    def _reader(self, stream: int) -> StreamReader:
+        return self._streams[stream][0]
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def open_write(self, *, options: Options, schema: str, streaming: bool, overwrite: bool) -> Answer:
+        """The task of a write, and how many bytes of rows a task may leave to the driver."""
+        writer = _writer(options, schema, streaming, overwrite)
+        return {"rows_bytes_max": writer.options.rows_bytes_max}, [command(WriteTask(writer), MESSAGE)]
+
+    def commit(
+        self, parts: Sequence[bytes], *, options: Options, schema: str, query: str, tasks: Sequence[int | None]
+    ) -> Answer:
+        """Commit a batch write. `tasks` has the number of the task for each part that is rows."""
+        writer = _writer(options, schema, streaming=False)
+        assert isinstance(writer, BatchWriter)
+        writer.commit(_messages(parts, query, tasks))
+        return {}, []
+
+    def commit_batch(
+        self,
+        parts: Sequence[bytes],
+        *,
+        options: Options,
+        schema: str,
+        query: str,
+        tasks: Sequence[int | None],
+        batch: int,
+        abort: bool,
+    ) -> Answer:
+        """Commit a batch of a stream, or abort it."""
+        writer = _writer(options, schema, streaming=True)
+        assert isinstance(writer, StreamWriter)
+        (writer.abort if abort else writer.commit)(_messages(parts, query, tasks), batch)
+        return {}, []
+
+
+def _source(options: Options) -> PenstockDataSource:
+    return PenstockDataSource(options=CaseInsensitiveDict(options))
+
+
+def _schema(text: str) -> StructType:
+    return StructType.fromJson(json.loads(text))
+
+
+def _rows(
+    reader: BatchReader | StreamReader, ranges: Sequence[InputPartition], columns: StructType
+) -> list[bytes] | None:
+    from penstock_spark.companion.small_reads import small_rows
+
+    return small_rows(reader.hasty(), ranges, to_arrow_schema(columns, timezone="UTC"))
+
+
+def _told_limit(limit: ReadLimit) -> dict[str, int]:
+    match limit:
+        case ReadMaxRows(max_rows):
+            return {"most": max_rows}
+        case ReadMinRows(min_rows):
+            return {"least": min_rows}
+        case _:
+            return {}
+
+
+def _limit(told: dict[str, int]) -> ReadLimit:
+    if "most" in told:
+        return ReadMaxRows(told["most"])
+    return ReadMinRows(told["least"]) if "least" in told else ReadAllAvailable()
+
+
+def _writer(options: Options, schema: str, streaming: bool, overwrite: bool = False) -> BatchWriter | StreamWriter:
+    source, columns = _source(options), _schema(schema)
+    made = source.streamWriter(columns, overwrite) if streaming else source.writer(columns, overwrite)
+    assert isinstance(made, BatchWriter | StreamWriter)
+    return made
+
+
+def _messages(parts: Sequence[bytes], query: str, tasks: Sequence[int | None]) -> list[Any]:
+    return [
+        unpickled(part) if task is None else Rows(query, task, part) for part, task in zip(parts, tasks, strict=True)
+    ]
