@@ -1,9 +1,10 @@
 """One broker beside another: rules against none, this tree against an earlier one.
 
-Compared is the CPU time of a request, with a slice of work for each in turn (`bench.beside`), which a busy machine
-hardly changes. The luck of a process changes it, by up to a tenth: where its memory lies. So each work is done by
-several pairs of processes, and the ratio is the median of theirs, which leaves three per cent to chance. What decides,
-where there is valgrind, are the instructions of a request (`bench.instructions`), which have none.
+Judged is the CPU time of a request, with a slice of work for each in turn (`bench.beside`), which a busy machine hardly
+changes. The luck of a process changes it, by up to a tenth: where its memory lies. So each work is done by several
+pairs of processes, and the ratio is the median of theirs, which still leaves some per cent to chance. Where there is
+valgrind, the instructions of a request (`bench.instructions`) are told beside it and not judged: a difference that they
+do not show is none of the code that runs in user space.
 """
 
 from __future__ import annotations
