@@ -6,7 +6,8 @@
 The first byte of a Kafka request is 0 below 16 MiB, and at most 6 below 100 MiB; most push types are larger than that.
 For the others both readings are compared. Both are possible only for a Produce request whose size is a multiple of
 16 MiB, or a push frame with a message id from 768 to 3583. Then the rest of the push header decides: its length and
-its first text are the correlation id and the client id of a Kafka request.
+its first text are the correlation id and the client id of a Kafka request. Push clients number their requests from 1
+on: a first message id of 2^24 and more may be read as a Kafka request of another API, and is left to the Kafka port.
 """
 
 from __future__ import annotations
