@@ -17,16 +17,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.beside import Beside, compare, running
-from bench.instructions import Counted, can_count, counted
+from bench.instructions import HERE, USUAL, Counted, can_count, counted
 from bench.spread import Figures
 
-HERE: Final = Path(__file__).parents[2]
 RULES: Final = 10_000
 PROCESSES: Final = 7
 """Pairs of brokers, one after the other."""
 HOT: Final = ("produce_batches", "produce_single", "produce_in_turn", "fetch_large", "fetch_small")
 """Works of `bench.beside` that are hot; their topics begin with `beside-`."""
-BEFORE: Final = (*HOT, "acknowledge", "api_versions", "connect")
+BEFORE: Final = USUAL
 _CLIENT: Final = "User:ANONYMOUS"
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from penstock.client.cluster import Cluster
 from penstock_spark.writing.exactly_once import write_atomically
 from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
-from penstock_spark.writing.task_output import Rows, TaskOutput, gathered
+from penstock_spark.writing.task_output import Rows, TaskOutput, encoded_by_driver, gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,11 +42,6 @@ class BatchWriter(DataSourceArrowWriter):
         if is_done and not rows:
             return
         with self.options.broker.session() as cluster:
-            outputs += self._encoded(cluster, rows)
+            outputs += encoded_by_driver(cluster, self.options, self._columns, rows)
             if self.options.delivery is not Delivery.AT_LEAST_ONCE:
                 write_atomically(cluster, self._name, self.options.transaction_timeout_ms, gathered(cluster, outputs))
-
-    def _encoded(self, cluster: Cluster, rows: Sequence[Rows]) -> list[TaskOutput]:
-        from penstock_spark.writing.tasks import encoded_rows
-
-        return [encoded_rows(cluster, self.options, self._columns, each) for each in rows]

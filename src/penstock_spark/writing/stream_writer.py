@@ -20,7 +20,7 @@ from penstock_spark.writing.exactly_once import ExactlyOnce
 from penstock_spark.writing.idle_writers import writer
 from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
-from penstock_spark.writing.task_output import Rows, TaskOutput, gathered
+from penstock_spark.writing.task_output import Rows, TaskOutput, encoded_by_driver, gathered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,18 +55,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
         rows = [each for each in messages if isinstance(each, Rows)]
         if options.delivery is Delivery.AT_LEAST_ONCE and rows:
             with options.broker.session() as cluster:
-                self._encoded(cluster, rows)
+                encoded_by_driver(cluster, self.options, self._columns, rows)
         if options.delivery is not Delivery.BY_BATCH or not (rows or any(each.rows for each in outputs)):
             return
         name, timeout_ms = _name([*outputs, *rows]), options.transaction_timeout_ms
         with plainly(), options.broker.plain_refusals(), writer(options.broker, name, timeout_ms) as once:
-            outputs += self._encoded(once.cluster, rows)  # before the transaction
+            outputs += encoded_by_driver(once.cluster, options, self._columns, rows)  # before the transaction
             once.write(batchId, lambda: gathered(once.cluster, outputs))
-
-    def _encoded(self, cluster: Cluster, rows: Sequence[Rows]) -> list[TaskOutput]:
-        from penstock_spark.writing.tasks import encoded_rows
-
-        return [encoded_rows(cluster, self.options, self._columns, each) for each in rows]
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         outputs = [each for each in messages if isinstance(each, Rows) or (isinstance(each, TaskOutput) and each.rows)]

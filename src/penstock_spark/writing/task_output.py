@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import WriterCommitMessage
 
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.writing.staging import staged
+
+if TYPE_CHECKING:
+    from penstock_spark.writing.options import WriteOptions
+    from penstock_spark.writing.record_columns import RecordColumns
 
 
 @dataclass
@@ -30,6 +35,17 @@ class Rows(WriterCommitMessage):
     query: str | None
     task: int
     stream: bytes
+
+
+def encoded_by_driver(
+    cluster: Cluster, options: WriteOptions, columns: RecordColumns, rows: Sequence[Rows]
+) -> list[TaskOutput]:
+    """What tasks that left their rows to the driver would have encoded or written."""
+    if not rows:
+        return []
+    from penstock_spark.writing.tasks import encoded_rows
+
+    return [encoded_rows(cluster, options, columns, each) for each in rows]
 
 
 def gathered(cluster: Cluster, outputs: Iterable[TaskOutput]) -> Iterator[tuple[TopicPartition, bytearray]]:

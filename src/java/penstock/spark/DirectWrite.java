@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
-/** A batch write as one job, without a second query around it: what is small is planned in half of the time. */
+/** A batch write as one job, without a second query around it, as Spark's Kafka connector runs its own. */
 final class DirectWrite implements Function2<Integer, Iterator<InternalRow>, Iterator<WriterCommitMessage>> {
   private static final long serialVersionUID = 1L;
 
