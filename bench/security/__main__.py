@@ -18,14 +18,14 @@ from bench.report import aligned
 from bench.rivals import end_in_order_on_sigterm
 from bench.rounds import medians
 from bench.security.brokers import Secured, SecuredKafka, SecuredPenstock
-from bench.security.in_turn import BEFORE, HOT, against, with_rules, write_policy
+from bench.security.in_turn import BEFORE, HOT, against, with_itself, with_rules, write_policy
 from bench.security.targets import DETAIL_HEADINGS, HEADINGS, detail_rows, missed, rows
 from bench.security.works import WORKS, Span, crowd, start
 from bench.spread import Figures
 from bench.targets import Medians
 
 ROUNDS, SECONDS, WARM_UP, CONNECTIONS, PAIRS = 3, 4.0, 3.0, 10_000, 70
-CHOICES = ("before", "acl", *WORKS, "crowd", "start")
+CHOICES = ("before", "acl", "control", *WORKS, "crowd", "start")
 # Cores that others may take while the kernel writes back and the system looks after itself.
 DISTURBING = 0.3
 _SHOWN = ("messages_per_s", "requests_per_s", "bytes_per_s", "plain_p99_ms", "tls_p99_ms", "plain_cpu_us", "tls_cpu_us",
@@ -80,6 +80,9 @@ def _in_turn(arguments: argparse.Namespace) -> Medians:
                 found[name] = _told("in turn", name, one)
         if "acl" in arguments.only:
             for name, one in with_rules(here, HOT, arguments.pairs):
+                found[name] = _told("in turn", name, one)
+        if "control" in arguments.only:
+            for name, one in with_itself(here, BEFORE, arguments.pairs):
                 found[name] = _told("in turn", name, one)
     return found
 

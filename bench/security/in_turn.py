@@ -1,10 +1,11 @@
 """One broker beside another: rules against none, this tree against an earlier one.
 
-Judged is the CPU time of a request, with a slice of work for each in turn (`bench.beside`), which a busy machine hardly
-changes. The luck of a process changes it, by up to a tenth: where its memory lies. So each work is done by several
-pairs of processes, and the ratio is the median of theirs, which still leaves some per cent to chance. Where there is
-valgrind, the instructions of a request (`bench.instructions`) are told beside it and not judged: a difference that they
-do not show is none of the code that runs in user space.
+Judged is the CPU time of a request, with a slice of work for each in turn and all on one core (`bench.beside`). What is
+left to chance is the luck of a process, where its memory lies, and which of the two started first. So each work is done
+by several pairs of processes, and the ratio is the median of theirs. `control` compares this tree with itself in the
+same way: how far its ratios are from 1 is what the method cannot tell. Where there is valgrind, the instructions of a
+request (`bench.instructions`) are told beside it and not judged: a difference that they do not show is none of the code
+that runs in user space.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from bench.beside import Beside, compare, running
+from bench.beside import Beside, compare, one_core, running
 from bench.instructions import HERE, USUAL, Counted, can_count, counted
 from bench.spread import Figures
 
@@ -79,6 +80,14 @@ def against(tree: Path, directory: Path, works: Sequence[str], pairs: int) -> It
     )
 
 
+def with_itself(directory: Path, works: Sequence[str], pairs: int) -> Iterator[tuple[str, Figures]]:
+    """The control: two brokers of this tree, both as they come."""
+    found = _timed(
+        lambda kind, at: (kind(at / "one", HERE), kind(at / "two", HERE)), directory / "control", works, pairs
+    )
+    yield from ((f"control_{name}", one) for name, one in found.items())
+
+
 def _compared(
     title: str, brokers: Brokers, directory: Path, works: Sequence[str], pairs: int
 ) -> Iterator[tuple[str, Figures]]:
@@ -99,7 +108,7 @@ def _timed(brokers: Brokers, directory: Path, works: Sequence[str], pairs: int) 
     found: dict[str, list[Figures]] = {name: [] for name in works}
     for number in range(PROCESSES):
         other, own = brokers(Beside, directory / str(number))
-        with ExitStack() as stack:
+        with one_core(), ExitStack() as stack:
             for broker in (other, own) if number % 2 == 0 else (own, other):
                 stack.enter_context(running(broker))
             for name in works:
