@@ -93,13 +93,15 @@ class Gate:
         api = APIS.get(header.api_key)
         if api is None or not api.accepts(header.version):
             return refuse_version(header, api)
-        if header.client_id != channel.session.client_id:
-            channel.renew(channel.session.with_client_id(header.client_id))
-        if not channel.session.authenticated:
+        session = channel.session
+        if header.client_id != session.client_id:
+            session = session.with_client_id(header.client_id)
+            channel.renew(session)
+        if not session.authenticated:
             self._admit(channel, api)
         start = body_start(frame, header, api)
         request: AnyRequest = Request(api, header.version, header.correlation_id, channel, frame, start)
-        if self.throttle is None or not channel.session.authenticated:  # a login is not throttled, as in Kafka
+        if self.throttle is None or not session.authenticated:  # a login is not throttled, as in Kafka
             return self._dispatcher.dispatch(request)
         return self.throttle.serve(request, self._dispatcher.dispatch)
 

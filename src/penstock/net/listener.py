@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -85,7 +86,7 @@ class Listener:
             flow=flow,
             limits=options.connection,
             door=door,
-            clock=asyncio.get_running_loop().time,
+            clock=time.monotonic,
             on_open=self._opened,
             on_close=self._closed,
             on_broken=metrics.connections.broken,
@@ -171,7 +172,7 @@ class Listener:
 
     def _close_idle(self) -> None:
         loop = asyncio.get_running_loop()
-        now = loop.time()
+        now = self._shared.clock()
         oldest = now - self._options.idle_ms_max / 1000
         closing: set[Connection] = set()
         spare_seconds = min(self._options.idle_ms_max, FRAME_SPARE_MS_MAX) / 1000

@@ -11,7 +11,7 @@ from tests.unit.net.test_connection import served
 
 @pytest.mark.parametrize("word", [b"now", b"later"])
 def test_many_requests_at_once_are_served_in_turns(monkeypatch: pytest.MonkeyPatch, word: bytes) -> None:
-    monkeypatch.setattr(connection, "TURN_NS", 0)  # a turn is one request
+    monkeypatch.setattr(connection, "TURN_S", 0.0)  # a turn is one request
     texts = [b"%s %d" % (word, number) for number in range(50)]
 
     async def scenario() -> None:

@@ -103,7 +103,8 @@ class AnswerLine:
             return True
         if body is None or self.replies or self._sender is not None or reply.gathers:
             return False
-        self._write([INT32.pack(len(header) + sum(map(len, body))) + header, *body])
+        size = len(header) + sum(map(len, body))
+        self._write([INT32.pack(size) + header, *body], 4 + size)
         return True
 
     def put(self, reply: Reply) -> None:
@@ -131,24 +132,28 @@ class AnswerLine:
         service = self._shared.service
         now = self._shared.clock()
         parts: list[Part] = []
+        all_bytes = 0
         while replies and replies[0].done:
             reply = replies.popleft()
             body = reply.body
             if body is None:
-                self._write(parts)
+                self._write(parts, all_bytes)
                 self._owner.close("a request that expects no answer failed")
                 return
             if body is not SILENCE:
-                parts.append(INT32.pack(len(reply.header) + sum(map(len, body))) + reply.header)
+                size = len(reply.header) + sum(map(len, body))
+                parts.append(INT32.pack(size) + reply.header)
                 parts += body
+                all_bytes += 4 + size
             service.answered(reply.api_key, now - reply.started)
-        self._write(parts)
+        self._write(parts, all_bytes)
         self._owner.answers_sent()
 
-    def _write(self, parts: list[Part]) -> None:
+    def _write(self, parts: list[Part], size: int) -> None:
+        """Write these parts, which have so many bytes."""
         if not self._is_open or not parts:
             return
-        size = self._last_answer_bytes = sum(map(len, parts))
+        self._last_answer_bytes = size
         if size <= JOINED_BYTES_MAX and is_plain(parts):
             self._transport.write(b"".join(parts))
         elif is_plain(parts) and (size <= PORTION_BYTES or not self._shared.encrypted):

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from typing import cast
+from typing import Final, cast
 
 from penstock.model.limits import FRAME_BYTES_BEFORE_LOGIN_MAX, TURN_NS
 from penstock.net.admission.ticket import Ticket
@@ -36,6 +35,8 @@ from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.security.session import Session
 
 logger = logging.getLogger(__name__)
+
+TURN_S: Final = TURN_NS / 1e9
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -61,7 +62,7 @@ class Connection(asyncio.BufferedProtocol):
             shared.scratch, shared.limits.frame_bytes_max, shared.flow, self._adjust_reading, self._is_decoding
         )
         self._last_received = 0.0
-        self._turn_end = 0
+        self._turn_end = 0.0
         self._is_fresh = True  # no complete request was received, or the client has not logged in
         self._has_to_log_in = False
         self._is_recognised = False  # too few bytes were received to recognise the protocol
@@ -122,13 +123,13 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
             return
-        self._last_received = self._shared.clock()
+        now = self._last_received = self._shared.clock()
         accept = self._accept
         if self._is_fresh:
             if not self._is_recognised and not self._is_ours(nbytes):
                 return
             accept = self._accept_first
-        self._turn_end = time.perf_counter_ns() + TURN_NS
+        self._turn_end = now + TURN_S
         try:
             self._splitter.received(nbytes, accept)
         except MalformedRequest as problem:
@@ -194,17 +195,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def _accept(self, frame: memoryview, more: bool) -> bool:
         """Serve a frame, or queue it; False if the connection closes. `more`: there are bytes behind it."""
-        if self._queue.frames or self._blocked:
+        answers = self._answers
+        # Most requests find nothing under way, and need not ask for each limit.
+        may_wait = self._busy or self._resting or answers.replies or answers.unread_bytes or self._gate.muted
+        if self._queue.frames or (may_wait and self._blocked):
             if len(frame) > SMALL_FRAME_BYTES and self._shared.flow.exhausted:
                 self.close("no room for a large request behind others that wait")
                 return False
             self._queue.put(frame)
             self._gate.adjust()
         else:
-            self._serve(frame)
+            self._serve(frame, self._last_received)
             if self._closing:
                 return False
-        if more and not self._resting and time.perf_counter_ns() > self._turn_end:
+        if more and not self._resting and self._shared.clock() > self._turn_end:
             self._rest()
         return True
 
@@ -216,8 +220,7 @@ class Connection(asyncio.BufferedProtocol):
             self._ticket.confirm()
         return self._accept(frame, more)
 
-    def _serve(self, frame: memoryview) -> None:
-        started = self._last_received = self._shared.clock()
+    def _serve(self, frame: memoryview, started: float) -> None:
         assert self._channel is not None
         try:
             reply = self._channel.serve(frame)
@@ -261,10 +264,14 @@ class Connection(asyncio.BufferedProtocol):
         if self._working_off:
             return  # the answer was complete at once: the loop below continues with the queue
         self._working_off = True
-        turn_end = time.perf_counter_ns() + TURN_NS
+        clock = self._shared.clock
+        now = clock()
+        turn_end = now + TURN_S
         while self._queue.frames and not self._closing and not self._blocked:
-            self._serve(self._queue.take())
-            if time.perf_counter_ns() > turn_end:
+            self._last_received = now
+            self._serve(self._queue.take(), now)
+            now = clock()
+            if now > turn_end:
                 self._rest()
         self._working_off = False
         self._gate.adjust()
