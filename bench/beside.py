@@ -237,7 +237,7 @@ def _connect(broker: Beside, stack: ExitStack) -> Slice:
 WORKS: dict[str, Callable[[Beside, ExitStack], Slice]] = {
     "produce_batches": _produce("beside-batches", BATCH_MESSAGES, 100, IN_FLIGHT),
     "produce_single": _produce("beside-single", 1, 500, IN_FLIGHT),
-    "acknowledge": _produce("beside-ack", 1, 200, 1),
+    "acknowledge": _produce("beside-ack", 1, 600, 1),
     "produce_in_turn": _produce_in_turn,
     "produce_wide": _produce_wide,
     "fetch_large": _fetch_large,

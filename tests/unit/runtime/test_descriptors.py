@@ -2,6 +2,8 @@
 
 import logging
 import resource
+import subprocess
+import sys
 
 import pytest
 
@@ -53,3 +55,23 @@ def test_what_is_left_is_known() -> None:
         after = left()
     assert after is not None
     assert after < before
+
+
+_TABLE = """
+import sys
+from penstock.runtime.descriptors import make_room
+make_room(int(sys.argv[1]))
+with open("/proc/self/status") as lines:
+    print(next(line.split()[1] for line in lines if line.startswith("FDSize")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how large the table is")
+@pytest.mark.parametrize(("count", "is_allowed"), [(3_000, True), (1 << 30, False)])
+def test_the_table_of_descriptors_is_made_at_once(count: int, is_allowed: bool) -> None:
+    """When it grows later, in a process with threads, the event loop waits for tens of milliseconds."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if is_allowed and soft < count:
+        pytest.skip("so many files are not allowed here")
+    told = subprocess.run([sys.executable, "-c", _TABLE, str(count)], capture_output=True, text=True, check=True)
+    assert (int(told.stdout) >= count) is is_allowed
