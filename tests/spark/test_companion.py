@@ -35,6 +35,8 @@ WRITTEN = json.dumps(
         ],
     }
 )
+BATCH: dict[str, Any] = {"streaming": False, "overwrite": False}
+STREAM: dict[str, Any] = {"streaming": True, "overwrite": False}
 
 
 class Refused(Exception):
@@ -182,19 +184,43 @@ def stream_of(*rows: tuple[str, str]) -> bytes:
     return found
 
 
+def output_of(opened: Frame, *rows: tuple[str, str]) -> bytes:
+    """What a task with these rows returns."""
+    write, _ = unpickled(opened.parts[0])
+    batches = pa.ipc.open_stream(stream_of(*rows)).read_all().to_batches()
+    (output,) = (batch.column(0)[0].as_py() for batch in write(iter(batches)))
+    found: bytes = output
+    return found
+
+
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
 def test_rows_are_committed_as_tasks_would(
     asked: Asked, broker: BrokerProcess, client: RawClient, topic: str, delivery: str
 ) -> None:
     options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "delivery": delivery}
-    opened = asked.ask("open_write", options=options, schema=WRITTEN, streaming=False, overwrite=False)
-    assert opened.header == {"rows_bytes_max": ROWS_BYTES_MAX}
-    write, _ = unpickled(opened.parts[0])
-    rows = pa.ipc.open_stream(stream_of(("k", "by a task"))).read_all().to_batches()
-    (output,) = (batch.column(0)[0].as_py() for batch in write(iter(rows)))
-    parts = [output, stream_of(("k", "a"), ("k", "b"))]
-    asked.ask("commit", parts, options=options, schema=WRITTEN, query="", tasks=[None, 1])
+    opened = asked.ask("open_write", options=options, schema=WRITTEN, **BATCH, directory=None)
+    assert opened.header == {"write": 0, "rows_bytes_max": ROWS_BYTES_MAX}
+    parts = [output_of(opened, ("k", "by a task")), stream_of(("k", "a"), ("k", "b"))]
+    asked.ask("commit", parts, options=options, schema=WRITTEN, query="", write=0, tasks=[None, 1])
     assert written(client, topic) == [b"by a task", b"a", b"b"]
+
+
+def test_files_of_tasks_last_as_long_as_their_write(
+    asked: Asked, broker: BrokerProcess, client: RawClient, topic: str, tmp_path: Path
+) -> None:
+    options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "delivery": "exactly-once"}
+    given: dict[str, Any] = {"options": {**options, "inlineBytes": "1"}, "schema": WRITTEN}
+    opened = [asked.ask("open_write", **given, **BATCH, directory=str(tmp_path)) for _ in range(3)]
+    outputs = [output_of(one, ("k", f"of task {number}")) for number, one in enumerate(opened)]
+    numbers = [one.header["write"] for one in opened]
+    (root,) = tmp_path.iterdir()
+    assert len(list(root.glob("write-*/*"))) == 3
+    asked.ask("commit", outputs[1:2], **given, query="", write=numbers[1], tasks=[None])
+    asked.ask("abandon_write", write=numbers[0])
+    assert [path.name for path in root.glob("write-*")] == [f"write-{numbers[2]}"]
+    assert written(client, topic) == [b"of task 1"]
+    assert asked.end() == 0
+    assert not root.exists()
 
 
 @pytest.mark.feature("S-02")
@@ -202,7 +228,7 @@ def test_a_batch_of_a_stream_is_committed_once(
     asked: Asked, broker: BrokerProcess, client: RawClient, topic: str
 ) -> None:
     options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "checkpointLocation": "/nowhere"}
-    given: dict[str, Any] = {"options": options, "schema": WRITTEN, "query": topic, "tasks": [0]}
+    given: dict[str, Any] = {"options": options, "schema": WRITTEN, "query": topic, "write": 0, "tasks": [0]}
     for batch, value in ((0, "a"), (1, "b"), (1, "b")):
         asked.ask("commit_batch", [stream_of(("k", value))], batch=batch, abort=False, **given)
     asked.ask("commit_batch", [stream_of(("k", "c"))], batch=2, abort=True, **given)
@@ -216,8 +242,8 @@ def test_a_batch_of_a_stream_is_committed_once(
 
 def test_tasks_that_write_by_themselves_keep_their_rows(asked: Asked, broker: BrokerProcess, topic: str) -> None:
     options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "exactlyOnce": "task"}
-    opened = asked.ask("open_write", options=options, schema=WRITTEN, streaming=True, overwrite=False)
-    assert opened.header == {"rows_bytes_max": 0}
+    opened = asked.ask("open_write", options=options, schema=WRITTEN, **STREAM, directory=None)
+    assert opened.header == {"write": 0, "rows_bytes_max": 0}
 
 
 def test_a_bad_row_writes_nothing(asked: Asked, broker: BrokerProcess, client: RawClient, topic: str) -> None:
@@ -237,7 +263,7 @@ def test_a_bad_row_writes_nothing(asked: Asked, broker: BrokerProcess, client: R
     part = sink.getvalue().to_pybytes()
     options = {"kafka.bootstrap.servers": broker.bootstrap, "delivery": "exactly-once"}
     with pytest.raises(Refused, match="BadRow"):
-        asked.ask("commit", [part], options=options, schema=schema, query="", tasks=[0])
+        asked.ask("commit", [part], options=options, schema=schema, query="", write=0, tasks=[0])
     assert written(client, topic) == []
 
 

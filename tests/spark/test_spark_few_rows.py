@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +140,13 @@ def test_what_has_to_be_waited_for_is_left_to_tasks(read: Read, client: RawClien
 
 
 def companions() -> list[psutil.Process]:
-    family = psutil.Process().children(recursive=True)
-    return [each for each in family if "penstock_spark.companion" in " ".join(each.cmdline())]
+    """Those that run; processes of Spark may end while they are looked at."""
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # ended, or not yet waited for
+            if "penstock_spark.companion" in " ".join(each.cmdline()):
+                found.append(each)
+    return found
 
 
 @pytest.mark.feature("X-02")

@@ -52,11 +52,16 @@ def killed_at(world: CopyWorld, proxy: StepProxy, step: Step) -> None:
 
 
 @pytest.mark.feature("S-02", "X-02")
-@pytest.mark.parametrize("options", [{}, {"inlineBytes": 100}], ids=["inline", "staged"])
+@pytest.mark.parametrize(
+    ("options", "files"),
+    [({}, "true"), ({"inlineBytes": 100}, "true"), ({"inlineBytes": 100}, "false")],
+    ids=["inline", "in files", "staged"],
+)
 def test_drivers_that_die_at_each_step(
-    own_broker: BrokerProcess, proxy: StepProxy, tmp_path: Path, options: dict[str, Any]
+    own_broker: BrokerProcess, proxy: StepProxy, tmp_path: Path, options: dict[str, Any], files: str
 ) -> None:
     world = world_of(own_broker, tmp_path, options=options)
+    world.conf["spark.penstock.localFiles"] = files
     for step in STEPS.values():
         killed_at(world, proxy, step)
     world.finish()

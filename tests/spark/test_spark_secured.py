@@ -93,8 +93,16 @@ def test_one_word_is_changed(spark: SparkSession, secured: SecuredBroker, topic:
     ids=["scram", "staged", "a transaction for each task"],
 )
 def test_a_stream_exactly_once(
-    spark: SparkSession, secured: SecuredBroker, topic: str, tmp_path: Path, login: str, more: dict[str, Any]
+    spark: SparkSession,
+    secured: SecuredBroker,
+    topic: str,
+    tmp_path: Path,
+    login: str,
+    more: dict[str, Any],
+    request: pytest.FixtureRequest,
 ) -> None:
+    spark.conf.set("spark.penstock.localFiles", "false")  # so that what is staged goes through a topic
+    request.addfinalizer(lambda: spark.conf.unset("spark.penstock.localFiles"))
     options = given(secured.doors, login)
     with RawClient(secured.host, secured.port) as client:
         target = client.create_topic(unique_name("own"), partitions=2)

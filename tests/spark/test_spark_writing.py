@@ -101,7 +101,7 @@ def test_a_batch_write_is_all_or_nothing(spark: SparkSession, write: Write, read
     with pytest.raises(Exception, match="no"):
         write(broken, topic=topic, delivery="exactly-once")
     assert read(subscribe=topic).count() == 0
-    for inline in (1 << 30, 1000):  # in the message, through the staging topic
+    for inline in (1 << 30, 1000):  # in the message, through a file
         write(frame, topic=topic, delivery="exactly-once", inlineBytes=inline)
     found = read(subscribe=topic).groupBy("value").count().groupBy("count").count().collect()
     assert [tuple(row) for row in found] == [(2, 20_000)]

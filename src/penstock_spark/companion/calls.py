@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql.datasource import CaseInsensitiveDict, InputPartition
@@ -16,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
 from pyspark.sql.types import StructType
 
+from penstock_spark.companion.stages import Stages
 from penstock_spark.companion.tasks import MESSAGE, ReadTask, WriteTask, command, pickled, unpickled
 from penstock_spark.reading.batch_reader import BatchReader
 from penstock_spark.reading.stream_reader import StreamReader
@@ -36,6 +38,10 @@ class Calls:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._streams: dict[int, tuple[StreamReader, StructType]] = {}
+        self._stages = Stages()
+
+    def close(self) -> None:
+        self._stages.close()
 
     def schema(self, *, options: Options) -> Answer:
         return {"schema": _source(options).schema().json()}, []
@@ -91,18 +97,41 @@ class Calls:
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
-    def open_write(self, *, options: Options, schema: str, streaming: bool, overwrite: bool) -> Answer:
-        """The task of a write, and how many bytes of rows a task may leave to the driver."""
+    def open_write(
+        self, *, options: Options, schema: str, streaming: bool, overwrite: bool, directory: str | None
+    ) -> Answer:
+        """The task of a write, its number, and how many bytes of rows a task may leave to the driver.
+
+        In `directory` tasks may leave files.
+        """
         writer = _writer(options, schema, streaming, overwrite)
-        return {"rows_bytes_max": writer.options.rows_bytes_max}, [command(WriteTask(writer), MESSAGE)]
+        number, files = (0, None) if directory is None else self._stages.open(directory)
+        writer.options = replace(writer.options, directory=files)
+        rows_bytes_max = writer.options.rows_bytes_max
+        return {"write": number, "rows_bytes_max": rows_bytes_max}, [command(WriteTask(writer), MESSAGE)]
+
+    def abandon_write(self, *, write: int) -> Answer:
+        """Note that a write has failed before it could be committed."""
+        self._stages.remove(write)
+        return {}, []
 
     def commit(
-        self, parts: Sequence[bytes], *, options: Options, schema: str, query: str, tasks: Sequence[int | None]
+        self,
+        parts: Sequence[bytes],
+        *,
+        options: Options,
+        schema: str,
+        query: str,
+        write: int,
+        tasks: Sequence[int | None],
     ) -> Answer:
         """Commit a batch write. `tasks` has the number of the task for each part that is rows."""
         writer = _writer(options, schema, streaming=False)
         assert isinstance(writer, BatchWriter)
-        writer.commit(_messages(parts, query, tasks))
+        try:
+            writer.commit(_messages(parts, query, tasks))
+        finally:
+            self._stages.remove(write)
         return {}, []
 
     def commit_batch(
@@ -112,6 +141,7 @@ class Calls:
         options: Options,
         schema: str,
         query: str,
+        write: int,
         tasks: Sequence[int | None],
         batch: int,
         abort: bool,
@@ -119,7 +149,10 @@ class Calls:
         """Commit a batch of a stream, or abort it."""
         writer = _writer(options, schema, streaming=True)
         assert isinstance(writer, StreamWriter)
-        (writer.abort if abort else writer.commit)(_messages(parts, query, tasks), batch)
+        try:
+            (writer.abort if abort else writer.commit)(_messages(parts, query, tasks), batch)
+        finally:
+            self._stages.remove(write)
         return {}, []
 
 

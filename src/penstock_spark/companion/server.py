@@ -34,6 +34,7 @@ class Server:
         threads.submit(_load)
         while (frame := read_frame(self._incoming)) is not None:
             threads.submit(self._serve, frame)
+        self._calls.close()
 
     def _serve(self, frame: Frame) -> None:
         try:

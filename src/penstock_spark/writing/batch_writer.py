@@ -33,7 +33,7 @@ class BatchWriter(DataSourceArrowWriter):
             batches = encoded(cluster, options, self._columns, iterator, task_number())
             if options.delivery is Delivery.AT_LEAST_ONCE:
                 return TaskOutput(None, produce(cluster, batches))
-            return gather(cluster, batches, TaskOutput(None), options.inline_bytes)
+            return gather(cluster, batches, TaskOutput(None), options)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         outputs = [each for each in messages if isinstance(each, TaskOutput)]

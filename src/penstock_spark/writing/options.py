@@ -12,6 +12,7 @@ from penstock_spark.errors import BadOption
 from penstock_spark.options.option import Use
 from penstock_spark.user_options import Broker, UserOptions, parse_broker
 from penstock_spark.writing.batch_limits import USUAL, BatchLimits
+from penstock_spark.writing.stage_files import StageDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class WriteOptions:
     """Whether keys do not decide about partitions."""
     transaction_timeout_ms: int
     inline_bytes: int
-    """The most bytes that a task sends to the driver; more goes through the staging topic."""
+    """The most bytes that a task sends to the driver; more goes through a file, or the staging topic."""
     include_headers: bool
     key_column: str | None
     value_format: str | None
@@ -51,6 +52,8 @@ class WriteOptions:
     notices: tuple[str, ...]
     """Warnings about the options."""
     identity: int
+    directory: StageDirectory | None = None
+    """For files of tasks that see it."""
 
     @property
     def rows_bytes_max(self) -> int:

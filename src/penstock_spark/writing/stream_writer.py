@@ -46,7 +46,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
                 case Delivery.BY_TASK:
                     return self._write_own(cluster, batches, query_id())
                 case Delivery.BY_BATCH:
-                    return gather(cluster, batches, TaskOutput(query_id()), options.inline_bytes)
+                    return gather(cluster, batches, TaskOutput(query_id()), options)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         tell(self.options)

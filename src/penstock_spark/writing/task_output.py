@@ -10,6 +10,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
+from penstock_spark.writing.stage_files import Piece, filed
 from penstock_spark.writing.staging import staged
 
 if TYPE_CHECKING:
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class TaskOutput(WriterCommitMessage):
-    """The output of one task: batches in their order, or their staged offsets. `query` is None in batch writes."""
+    """The output of one task: batches in their order, or where they are staged. `query` is None in batch writes."""
 
     query: str | None
     rows: int = 0
     batches: list[tuple[str, int, bytearray]] = field(default_factory=list)
     stage: TopicPartition | None = None
     staged: list[int] = field(default_factory=list)
+    """Offsets in `stage`."""
+    file: str | None = None
+    pieces: list[Piece] = field(default_factory=list)
+    """Of `file`."""
 
 
 @dataclass
@@ -55,3 +60,5 @@ def gathered(cluster: Cluster, outputs: Iterable[TaskOutput]) -> Iterator[tuple[
             yield TopicPartition(topic, partition), batch
         if output.stage is not None:
             yield from staged(cluster, output.stage, output.staged)
+        if output.file is not None:
+            yield from filed(output.file, output.pieces)

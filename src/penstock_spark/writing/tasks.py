@@ -17,9 +17,9 @@ from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values
 from penstock_spark.writing.encoding.outgoing import Outgoing, outgoing
+from penstock_spark.writing.large_output import LargeOutput
 from penstock_spark.writing.options import Delivery, WriteOptions
 from penstock_spark.writing.record_columns import RecordColumns
-from penstock_spark.writing.staging import Stage
 from penstock_spark.writing.task_output import Rows, TaskOutput
 
 INLINE_TASKS = 4
@@ -110,10 +110,10 @@ def encoded_rows(cluster: Cluster, options: WriteOptions, columns: RecordColumns
         return output
 
 
-def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inline_bytes: int) -> TaskOutput:
-    """Gather batches in the commit message while it is small, or all of them in the staging topic once it is not."""
-    stage: Stage | None = None
-    size, most = 0, inline_share(inline_bytes, task_number())
+def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, options: WriteOptions) -> TaskOutput:
+    """Gather batches in the commit message while it is small, or stage all of them once it is not."""
+    stage: LargeOutput | None = None
+    size, most = 0, inline_share(options.inline_bytes, task_number())
     for each in batches:
         output.rows += each.rows
         if stage is not None:
@@ -122,11 +122,10 @@ def gather(cluster: Cluster, batches: Iterable[Encoded], output: TaskOutput, inl
         output.batches.append((*each.place, each.batch))
         size += len(each.batch)
         if size > most:
-            stage = Stage(cluster, task_number())
+            stage = LargeOutput(cluster, task_number(), options.directory)
             for topic, partition, batch in output.batches:
                 stage.put(TopicPartition(topic, partition), batch)
             output.batches = []
     if stage is not None:
-        stage.flush()
-        output.stage, output.staged = stage.place, stage.offsets
+        stage.finish(output)
     return output

@@ -25,8 +25,13 @@ final class DirectWrite implements Function2<Integer, Iterator<InternalRow>, Ite
   static void run(Dataset<Row> data, Output output) {
     org.apache.spark.sql.classic.Dataset<Row> rows = (org.apache.spark.sql.classic.Dataset<Row>) data;
     DirectWrite task = new DirectWrite(output.writers().ofBatch());
-    List<WriterCommitMessage> done =
-        rows.queryExecution().toRdd().toJavaRDD().mapPartitionsWithIndex(task, true).collect();
+    List<WriterCommitMessage> done;
+    try {
+      done = rows.queryExecution().toRdd().toJavaRDD().mapPartitionsWithIndex(task, true).collect();
+    } catch (Throwable error) {
+      output.abandon();
+      throw error;
+    }
     output.commit(done.toArray(new WriterCommitMessage[0]));
   }
 

@@ -26,6 +26,7 @@ final class Output {
   private final String query;
   private final boolean overwrites;
   private final boolean isStream;
+  private volatile long write; // the number of the latest
 
   Output(LogicalWriteInfo info, boolean overwrites, boolean isStream) {
     this(info.options(), info.schema(), info.queryId(), overwrites, isStream);
@@ -49,7 +50,9 @@ final class Output {
 
   Writers writers() {
     ObjectNode fields = fields().put("streaming", isStream).put("overwrite", overwrites);
+    fields.put("directory", PythonSource.localDirectory());
     Companion.Answer opened = Failures.ofWriting("plan", () -> companion.ask("open_write", fields));
+    write = opened.fields().get("write").asLong();
     Option<String> artifacts = JobArtifactSet.getCurrentJobArtifactState().map(JobArtifactState::uuid);
     PythonStreamingWriterFactory python = new PythonStreamingWriterFactory(
         PythonSource.environment(), opened.parts().get(0), schema, artifacts, Option.empty());
@@ -64,15 +67,20 @@ final class Output {
   }
 
   void commit(WriterCommitMessage[] messages) {
-    ObjectNode fields = fields().put("query", query);
+    ObjectNode fields = fields().put("query", query).put("write", write);
     List<byte[]> parts = parts(messages, fields.putArray("tasks"));
     Failures.ofWriting("commit", () -> companion.ask("commit", fields, parts));
   }
 
   void commitBatch(long batch, WriterCommitMessage[] messages, boolean aborts) {
-    ObjectNode fields = fields().put("query", query).put("batch", batch).put("abort", aborts);
+    ObjectNode fields = fields().put("query", query).put("write", write).put("batch", batch).put("abort", aborts);
     List<byte[]> parts = parts(messages, fields.putArray("tasks"));
     Failures.ofStream(aborts ? "abort" : "commit", () -> companion.ask("commit_batch", fields, parts));
+  }
+
+  /** Has what tasks have left removed, after a write that failed before its commit. */
+  void abandon() {
+    companion.ask("abandon_write", Companion.fields().put("write", write));
   }
 
   /** The outputs of tasks; {@code tasks} gets the number of the task for each that is rows. */

@@ -2,6 +2,7 @@ package penstock.spark;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.PythonUtils$;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceReadInfo;
@@ -10,6 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDat
 import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.util.Utils$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -19,6 +21,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 final class PythonSource extends PythonDataSourceV2 {
   private static final String FEW_ROWS = "spark.penstock.fewRows";
+  private static final String LOCAL_FILES = "spark.penstock.localFiles";
   private static UserDefinedPythonDataSource environment;
 
   private final PythonDataSourceReadInfo task;
@@ -58,6 +61,14 @@ final class PythonSource extends PythonDataSourceV2 {
     SparkContext context = SparkContext.getOrCreate();
     return context.isLocal()
         || CollectionConverters.asJava(context.listJars()).stream().anyMatch(jar -> jar.endsWith("penstock-spark.jar"));
+  }
+
+  /** A directory of this machine for files of tasks; null if there are to be none, or none that is not encrypted. */
+  static String localDirectory() {
+    SparkConf conf = SparkContext.getOrCreate().getConf();
+    boolean isWanted = Boolean.parseBoolean(SQLConf$.MODULE$.get().getConfString(LOCAL_FILES, "true"));
+    boolean isAllowed = isWanted && !conf.getBoolean("spark.io.encryption.enabled", false);
+    return isAllowed ? Utils$.MODULE$.getLocalDir(conf) : null;
   }
 
   static ObjectNode fields(CaseInsensitiveStringMap options, StructType schema) {

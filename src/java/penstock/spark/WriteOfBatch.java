@@ -23,7 +23,9 @@ final class WriteOfBatch implements BatchWrite {
     output.commit(messages);
   }
 
-  /** Nothing: what tasks have written stays, as with Spark's own connector, or was never written. */
+  /** What tasks have written stays, as with Spark's own connector, or was never written. */
   @Override
-  public void abort(WriterCommitMessage[] messages) {}
+  public void abort(WriterCommitMessage[] messages) {
+    output.abandon();
+  }
 }
