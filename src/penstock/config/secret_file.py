@@ -7,6 +7,8 @@ import shlex
 import stat
 from pathlib import Path
 
+from penstock.config.file_trust import owner_problem
+
 SECRET_BYTES_MAX = 64 * 1024
 _OTHERS = 0o077
 
@@ -54,6 +56,9 @@ def _check(path: Path, status: os.stat_result) -> None:
             f"{path} is open to other users of this machine (its mode is {mode:04o});"
             f" run: chmod 600 {shlex.quote(str(path.absolute()))}"
         )
+    problem = owner_problem(path, status)
+    if problem is not None:
+        raise SecretFileError(f"{path}: {problem}")
 
 
 def _unreadable(path: Path, error: OSError) -> SecretFileError:

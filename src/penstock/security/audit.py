@@ -7,7 +7,8 @@
 Lines are always JSON, whatever `logging.format` says (`observability.logs`), and `logging.level` does not hide them.
 Clients cause them, so their rate is bounded: for each event in all and for each principal, so that one client in a
 retry loop does not hide the others. Whoever fails to log in is nobody yet: there the address counts, and the name that
-is given at it. A line says how many before it were left out (`left_out`).
+is given at it. A line says how many before it were left out (`left_out`). What clients choose is cut, so that
+the length of lines is as bounded as their number.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ LINES_PER_SECOND: Final = 100.0
 LINES_PER_SECOND_OF_PRINCIPAL: Final = 10.0
 LINES_PER_SECOND_OF_ADDRESS: Final = 25.0
 BURST_SECONDS: Final = 5.0
+CHARACTERS_MAX: Final = 200
+"""Of a client id, a name or another field; in JSON a control character takes six bytes."""
 RATES_MAX: Final = 2_000
 """Rates that are remembered; beyond that, the one that was used longest ago is forgotten."""
 
@@ -109,8 +112,8 @@ class Audit:
             "principal": str(session.principal),
             "host": session.host,
             "listener": session.listener,
-            "client_id": session.client_id,
-            **fields,
+            "client_id": _cut(session.client_id),
+            **{name: _cut(value) for name, value in fields.items()},
         }
         left_out = self._left_out.pop(event, 0)
         if left_out:
@@ -135,6 +138,12 @@ class Audit:
             rate = self._rates[key] = _Rate(per_second, now)
         self._rates.move_to_end(key)
         return rate
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= CHARACTERS_MAX:
+        return text
+    return f"{text[:CHARACTERS_MAX]}… ({len(text)} characters)"
 
 
 class _Rate:

@@ -92,8 +92,9 @@ WRITING = (
     writes("keyColumn", "", "with `valueFormat`: this column, as text, is also the key", is_ours=True),
     writes(
         "inlineBytes", "8388608",
-        "a task with more output passes it to the driver through a file or the topic `__penstock_staging`; from the fifth task "
-        "on the limit is lower, so that many tasks together do not send too much", is_ours=True,
+        "a task with more output passes it to the driver through a file or the topic "
+        "`__penstock_staging`; from the fifth task on the limit is lower, so that many tasks together do not send too "
+        "much", is_ours=True,
     ),
 )  # fmt: skip
 

@@ -23,6 +23,7 @@ from penstock.net.listener import Listener
 from penstock.net.service import Stream
 from penstock.net.tls import server as tls_server
 from penstock.security.tls.certificates import Certificates
+from penstock.security.tls.context import build_context
 from penstock.security.tls.distinguished_name import subject_of
 from penstock.security.tls.options import ClientAuth, TlsOptions, TlsProblem
 from tests.support.certificates import DAY, Authority, Issued
@@ -324,6 +325,27 @@ def test_what_is_weak_is_refused(authority: Authority, newest: ssl.TLSVersion, c
             assert await _outcome(server, strong)
 
     run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("ciphers", "reason"),
+    [
+        ("AECDH-NULL-SHA:@SECLEVEL=0", "without forward secrecy or authenticated encryption"),  # in fact plain text
+        ("ECDHE-ECDSA-NULL-SHA:@SECLEVEL=0", "without forward secrecy"),
+        ("AECDH-AES128-SHA:@SECLEVEL=0", "without forward secrecy"),
+        ("ECDHE+AESGCM:ECDHE-ECDSA-AES128-SHA", "without forward secrecy"),
+        ("AES128-GCM-SHA256", "without forward secrecy"),
+        ("ECDHE+AESGCM:@SECLEVEL=0", "@SECLEVEL"),
+    ],
+)
+def test_ciphers_that_are_weak_are_refused_at_the_start(authority: Authority, ciphers: str, reason: str) -> None:
+    with pytest.raises(TlsProblem, match=reason):
+        build_context(replace(authority.options(authority.issue("server")), ciphers=ciphers))
+
+
+def test_ciphers_can_be_chosen_among_the_sound_ones(authority: Authority) -> None:
+    for ciphers in ("ECDHE+CHACHA20", "ECDHE-ECDSA-AES256-GCM-SHA384:@SECLEVEL=3", "ECDHE+AESCCM"):
+        build_context(replace(authority.options(authority.issue("server")), ciphers=ciphers))
 
 
 def _replace(server_files: Issued, by: Issued) -> None:

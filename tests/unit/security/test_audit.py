@@ -104,6 +104,17 @@ def test_one_client_in_a_loop_is_bounded_and_hides_no_other(stream: io.StringIO)
     assert len(lines(stream)) == len(written) + 10
 
 
+def test_what_clients_choose_is_cut(stream: io.StringIO) -> None:
+    """Otherwise lines of a client id of 32,000 control characters would fill the disk, few as they are."""
+    audit, long = Audit(Clock()), "\x01" * 32_000
+    session = ALICE.with_client_id(long)
+    audit.denied(session, WRITE, TOPIC, long)
+    audit.login_failed(session, "PLAIN", long, "wrong password")
+    for line in lines(stream):
+        assert len(json.dumps(line)) < 5_000
+        assert line["client_id"] == "\x01" * 200 + "… (32000 characters)"
+
+
 def test_many_clients_are_bounded_together(stream: io.StringIO) -> None:
     audit = Audit(Clock())
     for number in range(5_000):

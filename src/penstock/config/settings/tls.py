@@ -34,7 +34,7 @@ class TlsSettings(Section):
     oldest_version: Literal["1.2", "1.3"] = "1.2"
     """Oldest version of TLS that clients may use."""
     ciphers: Annotated[str, Field(min_length=1)] = "ECDHE+AESGCM:ECDHE+CHACHA20"
-    """Ciphers for TLS 1.2, as OpenSSL writes them; those of TLS 1.3 are all good."""
+    """Ciphers for TLS 1.2, as OpenSSL writes them: ECDHE with authenticated encryption; those of 1.3 are all good."""
     principal_mapping_rules: str = "DEFAULT"
     """Rules from the subject of a client's certificate to its principal: Kafka's ssl.principal.mapping.rules."""
     handshake_timeout_ms: Annotated[int, Field(ge=100, le=60_000)] = 10_000

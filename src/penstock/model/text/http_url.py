@@ -46,7 +46,7 @@ def check_node_url(url: str) -> str:
     """Return the URL of a node that others are told to connect to; stricter than one that an administrator chose."""
     host = urlsplit(check_http_url(url)).hostname or ""
     try:
-        address = ipaddress.ip_address(host)
+        address = _inner(ipaddress.ip_address(host))
     except ValueError:
         return url
     if address.is_unspecified or address.is_multicast or address.is_link_local:
@@ -54,6 +54,13 @@ def check_node_url(url: str) -> str:
         # such as 169.254.169.254, where clouds hand out credentials.
         raise ValueError("the URL's host is an address that no other machine can use; write one of the node's own")
     return url
+
+
+def _inner(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The IPv4 address that an IPv6 one stands for, as systems use it."""
+    if isinstance(address, ipaddress.IPv6Address):
+        return address.ipv4_mapped or address.sixtofour or address
+    return address
 
 
 def is_encrypted(url: str) -> bool:

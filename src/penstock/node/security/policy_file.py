@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from penstock.config.file_trust import write_problem
 from penstock.node.security.watched_file import BYTES_MAX, INTERVAL_MS, WatchedFile
 from penstock.security.acl.policy import Policy, PolicyError, parse_policy
 from penstock.security.acl.standard import StandardAuthorizer
 
 logger = logging.getLogger(__name__)
-
-_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class PolicyFile(WatchedFile[Policy]):
@@ -56,17 +53,10 @@ class PolicyFile(WatchedFile[Policy]):
 
 def _read(path: Path) -> Policy:
     with path.open("rb") as file:
-        _check_mode(path, os.fstat(file.fileno()).st_mode)  # of the file that is read, not of one that took its place
+        problem = write_problem(path, os.fstat(file.fileno()))  # of the file that is read, not of one in its place
+        if problem is not None:
+            raise PolicyError(problem)  # it gives rights, and whoever can write it has all of them
         text = file.read(BYTES_MAX + 1)
     if len(text) > BYTES_MAX:
         raise PolicyError(f"larger than {BYTES_MAX >> 20} MiB")
     return parse_policy(text)
-
-
-def _check_mode(path: Path, mode: int) -> None:
-    """Refuse a file that others can write: it gives rights, and whoever writes it has all of them."""
-    if mode & _WRITABLE_BY_OTHERS:
-        remedy = f"chmod go-w {shlex.quote(str(path.absolute()))}"
-        raise PolicyError(
-            f"other users of this machine can write it (its mode is {stat.S_IMODE(mode):04o}); run: {remedy}"
-        )

@@ -68,6 +68,21 @@ def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
         context.set_ciphers(ciphers)
     except ssl.SSLError:
         raise TlsProblem(f"no cipher of OpenSSL fits {ciphers!r}; see `openssl ciphers -v`") from None
+    weak = [cipher["name"] for cipher in context.get_ciphers() if not _is_sound(cipher)]
+    if weak:
+        raise TlsProblem(
+            f"tls.ciphers has ciphers without forward secrecy or authenticated encryption ({', '.join(weak[:3])});"
+            " allowed are those of ECDHE with AES-GCM, AES-CCM or CHACHA20-POLY1305"
+        )
+    if context.security_level < ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).security_level:
+        raise TlsProblem("tls.ciphers lowers the security level of OpenSSL; leave @SECLEVEL out")
+
+
+def _is_sound(cipher: ssl._Cipher) -> bool:
+    """Whether a cipher has forward secrecy, an authenticated server and authenticated encryption."""
+    if cipher["protocol"] == "TLSv1.3":
+        return True
+    return bool(cipher["aead"]) and cipher["kea"] == "kx-ecdhe" and cipher["auth"] != "auth-null"
 
 
 def _load_certificate(context: ssl.SSLContext, options: TlsOptions) -> None:
