@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kio.schema.errors import ErrorCode as KafkaCode
 
 from penstock import Admin, Consumer, Producer
 from penstock.client.address import parse_addresses
@@ -17,6 +18,8 @@ from penstock.sdk import NotAllowed
 from tests.own_clients.conftest import Commands
 from tests.support.raw_client import unique_name
 from tests.support.secured_broker import OPEN, SecuredBroker
+from tests.support.user_client import SHA_256, alter, deletion
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("F-03", "F-04")
 
@@ -141,3 +144,15 @@ def test_files_are_read_once_for_all_connections_of_a_cluster(broker: SecuredBro
         cluster.forget()
         with pytest.raises(KafkaError, match=r"ca\.pem has no certificates .* No such file"):
             cluster.topics(None)
+
+
+def test_a_consumer_whose_user_is_removed_is_told(broker: SecuredBroker) -> None:
+    """librdkafka itself would try the login for ever, and say nothing. Sessions of this listener are short."""
+    topic, user = broker.new_topic(), broker.new_user()
+    config = broker.properties("SHORT", "SCRAM-SHA-256", user)
+    with Consumer(broker.address("SHORT"), topic, group=unique_name(OPEN), config=config) as consumer:
+        wait_until(lambda: consumer.poll(0.2) is None and bool(consumer.assignment()), what="the consumer reads")
+        with broker.as_admin() as admin:
+            assert alter(admin, deletion(user, SHA_256)) == {user: KafkaCode.none}
+        with pytest.raises(NotAllowed, match=r"check sasl\.username and sasl\.password"):
+            consumer.poll(AT_ONCE_S)

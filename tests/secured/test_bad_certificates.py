@@ -79,10 +79,6 @@ def bad(node: SecuredNode, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def test_certificates_that_are_refused(
     node: SecuredNode, bad: dict[str, Issued], door: str, kind: str, told: str
 ) -> None:
-    if (kind, door) == ("revoked", "CLIENTS"):  # the fixture has caused the line of this minute
-        assert shut_out(node, door, node.context(bad[kind]))
-        assert [line for line in node.lines() if told in json.dumps(line)]
-        return
     with node.one_line(told):
         assert shut_out(node, door, node.context(bad[kind]))
 

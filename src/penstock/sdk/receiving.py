@@ -37,6 +37,7 @@ _SLICE_S = 0.2
 """Longest time until a stop is noticed."""
 _COMMIT_PAUSE_S = 0.1
 _SEEK_S, _SEEK_PAUSE_S = 10.0, 0.02
+_REFUSALS = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 _HARMLESS = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 
 
@@ -50,11 +51,12 @@ class Receiving(Generic[Value]):
         config = consumer_config(bootstrap, self.options, set(given), has_producer=has_producer)
         self.delivery = self.options["delivery"]
         self._stores = bool(config["enable.auto.commit"])
+        self._is_refused = False  # a broker has not let this client in, or is not trusted
         with accepted_settings():
-            self.library = Consumer(config, logger=logger)
+            self.library = Consumer({**config, "error_cb": self._note}, logger=logger)
         self.idle = IdleClock(self.options.get("idle_timeout_s"), self.options["max_poll_interval_ms"] / 1000)
-        contact = FirstContact(self.library, bootstrap, given, client_security(self.options))
-        self.membership = Membership(self.library, topics, self.options, self._forget, self.idle, contact)
+        self._contact = FirstContact(self.library, bootstrap, given, client_security(self.options))
+        self.membership = Membership(self.library, topics, self.options, self._forget, self.idle, self._contact)
         self.is_stopped = threading.Event()
         self._buffer: deque[Message] = deque()
         self._is_committed = True  # whether the buffer is, with at-most-once
@@ -87,6 +89,8 @@ class Receiving(Generic[Value]):
         while not self.is_stopped.is_set() and (always or not self.is_ready):
             left = deadline - time.monotonic()
             self._poll_some(0.0 if self._buffer else max(0.0, min(left, _SLICE_S)))
+            if self._is_refused and not self._buffer:
+                self._check_let_in()
             if self.delivery == "at-most-once" and self._buffer:
                 self._is_committed = self._commit_buffer()
             always = False
@@ -110,6 +114,17 @@ class Receiving(Generic[Value]):
                 self.library.seek(LibraryPlace(*place_of(message), message.offset() or 0))
             if len(self._buffer) >= self.options["max_poll_records"]:
                 return
+
+    def _note(self, error: KafkaError) -> None:
+        """Take what librdkafka reports of itself, within a poll. It would try a login that was refused for ever."""
+        if error.code() in _REFUSALS:
+            self._is_refused = True
+
+    def _check_let_in(self) -> None:
+        self._is_refused = False
+        refusal = self._contact.refusal()  # of today: the user may be gone, or have another password
+        if refusal is not None:
+            raise refusal
 
     def _judge(self, error: KafkaError) -> None:
         if error.code() == KafkaError._MAX_POLL_EXCEEDED:
