@@ -130,11 +130,11 @@ def finals() -> dict[str, tuple[Change, str]]:
         return final[: final.index("p=")] + "p=" + base64.b64encode(bytes(32)).decode()
 
     return {
-        "changed nonce": (other_nonce, "other-error"),
-        "nonce of the client alone": (own_nonce, "other-error"),
+        "changed nonce": (other_nonce, "another nonce than that of this login"),
+        "nonce of the client alone": (own_nonce, "another nonce than that of this login"),
         "channel binding at the end": (bound, "channel-bindings-dont-match"),
         "another flag at the end": (other_flag, "channel-bindings-dont-match"),
-        "first message again": (repeated, "other-error"),
+        "first message again": (repeated, "another nonce than that of this login"),
         "another proof": (other_proof, "invalid-proof"),
     }
 

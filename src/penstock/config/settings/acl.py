@@ -21,6 +21,8 @@ def split_principals(value: object) -> object:
 def check_principal(name: str) -> str:
     if not all(name.partition(":")):
         raise ValueError(f"{name!r} is no principal; write it with its type, such as User:{name}")
+    if ",User:" in name.replace(" ", ""):  # a comma may be part of the name of a certificate
+        raise ValueError(f"{name!r} is one principal; separate several with semicolons")
     return name
 
 

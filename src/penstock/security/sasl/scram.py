@@ -42,6 +42,7 @@ class ScramMachine:
         self._user = ""
         self._found: ScramCredential | None = None
         self._messages = 0
+        self._nonce = ""
         self._server: Any = ScramServer(_PROTOCOLS[mechanism.title], self._credential)
 
     def step(self, message: bytes, now: float) -> Step:
@@ -55,7 +56,7 @@ class ScramMachine:
         if self._messages == 1:
             return self._first(text)
         if self._messages == 2:
-            return _Proof(self._server, self._user, text, self._is_current)
+            return _Proof(self._server, self._user, text, self._nonce, self._is_current)
         return Failed("a message too many")
 
     def _first(self, text: str) -> Challenge | Failed:
@@ -64,6 +65,7 @@ class ScramMachine:
             answer: str = self._server.get_server_first()
         except ScramException as error:
             return Failed(_reason(error))
+        self._nonce = answer.partition(",")[0]
         return Challenge(answer.encode())
 
     def _credential(self, user: object) -> tuple[Any, bytes, bytes, Any]:
@@ -81,11 +83,12 @@ class _Proof:
 
     is_slow = False
 
-    def __init__(self, server: Any, user: str, text: str, is_current: Callable[[], bool]) -> None:
+    def __init__(self, server: Any, user: str, text: str, nonce: str, is_current: Callable[[], bool]) -> None:
         self.user = user
         self.is_current = is_current
         self._server = server
         self._text = text
+        self._nonce = nonce
 
     def remembered(self, now: float) -> None:
         """Nothing: no two proofs are the same."""
@@ -95,6 +98,8 @@ class _Proof:
             self._server.set_client_final(self._text)
             answer: str = self._server.get_server_final()
         except ScramException as error:
+            if self._nonce not in self._text.split(","):
+                return Failed("another nonce than that of this login, as librdkafka before 2.6.1 sends it")
             return Failed(_reason(error))
         return Done(self.user, answer.encode())
 
