@@ -11,6 +11,7 @@ from penstock.config.loading import ConfigError, Loaded, load, load_settings
 from penstock.config.references import ENTRIES, TABLES
 from penstock.config.references.entry import Becomes, NoEffect
 from penstock.config.settings import MAPPINGS, keys
+from penstock.config.settings.security import named_addresses
 
 FILES = Path(__file__).parent / "fixtures"
 APPLICATION = FILES / "application.yml"
@@ -343,6 +344,8 @@ def test_kafkas_names_for_listeners(tmp_path: Path) -> None:
         ("listeners: PLAINTEXT", "expected NAME://host:port"),
         ("listeners: 'A://:1,A://:2'", "each listener has a name of its own, but A is there twice"),
         ("listeners: 'A://:1,B://:1'", "each listener has a port of its own, but 1 is there twice"),
+        ("listeners: 'A://127.0.0.1:1,B://localhost:1'", "each listener has a port of its own, but 1 is there twice"),
+        ("listeners: 'A://[::1]:1,B://[::]:1'", "each listener has a port of its own, but 1 is there twice"),
         ("listeners: 'A://::1:9092'", "write an IPv6 address in brackets: A://[::1]:9092"),
         ("listener.security.protocol.map: 'A:TLS'", "expected NAME:PROTOCOL with one of PLAINTEXT, SSL"),
         ("ssl.keystore.type: JKS", "ssl.keystore.type is 'JKS', but should be PEM"),
@@ -442,3 +445,8 @@ def test_two_that_agree_are_not_worth_a_word(tmp_path: Path) -> None:
     path.write_text("kafka: {port: 9093}\nnode: {data_dir: ./data}\ntopics: {defaults: {retention.ms: 5}}\n")
     environ = {"BROKER_PORT": "9093", "DATA_DIR": "data", "PENSTOCK_TOPICS__DEFAULTS": "segment.bytes=2097152"}
     assert load(path, environ).warnings == ()
+
+
+def test_addresses_of_ipv4_and_ipv6_may_share_a_port() -> None:
+    found = named_addresses("A://127.0.0.1:9092,B://[::1]:9092")
+    assert found == [("A", "127.0.0.1", 9092), ("B", "::1", 9092)]

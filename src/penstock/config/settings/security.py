@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -95,8 +96,18 @@ def named_addresses(text: str) -> list[NamedAddress]:
     if not found:
         raise ValueError("names no listener")
     _check_once("name", [one.name for one in found])
-    _check_once("port", [str(one.port) for one in found if one.port])
+    # An address of IPv4 and one of IPv6 may have the same port (KIP-797).
+    for kind in (4, 6):
+        _check_once("port", [str(one.port) for one in found if one.port and _version(one.host) in (None, kind)])
     return found
+
+
+def _version(host: str) -> int | None:
+    """Of an IP address; None for a name, which may have addresses of both."""
+    try:
+        return ip_address(host).version
+    except ValueError:
+        return None
 
 
 def _check_once(attribute: str, values: list[str]) -> None:
