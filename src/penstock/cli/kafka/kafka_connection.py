@@ -5,7 +5,7 @@ It goes to the first bootstrap address that answers, without retries and other b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, client_security
@@ -57,17 +57,20 @@ class KafkaConnection:
         return decode(body, _BODY_START)
 
 
-def open_connection(bootstrap: str) -> KafkaConnection:
-    """Connect to an address at which `client.connect` has found a listener."""
+def open_connection(bootstrap: str, properties: Mapping[str, str] | None = None) -> KafkaConnection:
+    """Connect to an address at which `client.connect` has found a listener.
+
+    `properties` are those that it found, for commands with `--property`; others have those of `--command-config`.
+    """
     from penstock.client.address import parse_addresses
     from penstock.client.connection import BrokerUnavailable, Connection
     from penstock.model.errors import KafkaError
 
-    problems = []
+    problems, security = [], client_security(properties)
     for address in parse_addresses(bootstrap):
         try:
             return KafkaConnection(
-                Connection(address, client_id=_CLIENT_ID, timeout_s=REQUEST_TIMEOUT_S, security=client_security())
+                Connection(address, client_id=_CLIENT_ID, timeout_s=REQUEST_TIMEOUT_S, security=security)
             )
         except BrokerUnavailable as error:
             problems.append(str(error))

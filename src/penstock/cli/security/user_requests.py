@@ -1,68 +1,98 @@
-"""Requests about users, through librdkafka: one mechanism at a time, since Kafka alters a user once in a request."""
+"""Requests about users, one mechanism at a time, since Kafka alters a user once in a request.
+
+They do not go through librdkafka: it aborts the process where a broker refuses to describe users.
+"""
 
 from __future__ import annotations
 
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from penstock.cli.kafka.client import REQUEST_TIMEOUT_S, explain
 from penstock.cli.terminal.errors import CommandError, ExitCode
-from penstock.security.users.credential import SALT_BYTES, ScramMechanism
+from penstock.cli.terminal.rights import Resource, may_not
+from penstock.security.users.credential import SALT_BYTES, ScramMechanism, salted_password
 
 if TYPE_CHECKING:
     from penstock.cli.kafka.client import KafkaClients
+    from penstock.cli.kafka.kafka_connection import KafkaConnection
 
 Credentials = dict[ScramMechanism, int]
 """The iterations of each mechanism of a user."""
 
 
 class UserRequests:
-    """A client of a broker that has let us in."""
+    """A client of a broker that has let us in. It connects anew for each, as a person may think before a password."""
 
     def __init__(self, clients: KafkaClients) -> None:
-        self._admin = clients.admin()
+        self._clients = clients
 
     def all(self) -> dict[str, Credentials]:
         """All users, by name."""
-        described = self._result(
-            self._admin.describe_user_scram_credentials(request_timeout=REQUEST_TIMEOUT_S), "users"
-        )
+        from kio.schema.describe_user_scram_credentials.v0.request import DescribeUserScramCredentialsRequest
+        from kio.schema.describe_user_scram_credentials.v0.response import DescribeUserScramCredentialsResponse
+
+        with self._connection() as connection:
+            # None would mean all as well, but Apache Kafka leaves that unanswered where it refuses.
+            request = DescribeUserScramCredentialsRequest(users=())
+            answer = connection.call(request, DescribeUserScramCredentialsResponse)
+        _check(answer.error_code, answer.error_message, "users", "see users", "Describe")
         return {
-            name: {
-                ScramMechanism(info.mechanism.value): info.iterations
-                for info in sorted(user.scram_credential_infos, key=lambda info: info.mechanism.value)
+            user.user: {
+                ScramMechanism(info.mechanism): int(info.iterations)
+                for info in sorted(user.credential_infos, key=lambda info: info.mechanism)
             }
-            for name, user in sorted(described.items())
+            for user in sorted(answer.results, key=lambda user: user.user)
         }
 
     def set_password(self, user: str, password: str, credentials: Credentials) -> None:
-        from confluent_kafka.admin import ScramCredentialInfo, UserScramCredentialUpsertion
-        from confluent_kafka.admin import ScramMechanism as Mechanism
+        from kio.schema.alter_user_scram_credentials.v0 import request as schema
+        from kio.static.primitive import i8, i32
 
-        for mechanism, iterations in credentials.items():
-            info = ScramCredentialInfo(Mechanism(int(mechanism)), iterations)
-            salt = secrets.token_bytes(SALT_BYTES)  # of the length that the broker gives its users
-            self._alter(user, UserScramCredentialUpsertion(user, info, password.encode(), salt))
+        with self._connection() as connection:
+            for mechanism, iterations in credentials.items():
+                salt = secrets.token_bytes(SALT_BYTES)  # of the length that the broker gives its users
+                upsertion = schema.ScramCredentialUpsertion(
+                    name=user,
+                    mechanism=i8(mechanism),
+                    iterations=i32(iterations),
+                    salt=salt,
+                    salted_password=salted_password(mechanism, password.encode(), salt, iterations),
+                )
+                request = schema.AlterUserScramCredentialsRequest(deletions=(), upsertions=(upsertion,))
+                _alter(connection, user, request)
 
     def remove(self, user: str, mechanisms: list[ScramMechanism]) -> None:
-        from confluent_kafka.admin import ScramMechanism as Mechanism
-        from confluent_kafka.admin import UserScramCredentialDeletion
+        from kio.schema.alter_user_scram_credentials.v0 import request as schema
+        from kio.static.primitive import i8
 
-        for mechanism in mechanisms:
-            self._alter(user, UserScramCredentialDeletion(user, Mechanism(int(mechanism))))
+        with self._connection() as connection:
+            for mechanism in mechanisms:
+                deletion = schema.ScramCredentialDeletion(name=user, mechanism=i8(mechanism))
+                _alter(connection, user, schema.AlterUserScramCredentialsRequest(deletions=(deletion,), upsertions=()))
 
-    def _alter(self, user: str, alteration: Any) -> None:
-        futures = self._admin.alter_user_scram_credentials([alteration], request_timeout=REQUEST_TIMEOUT_S)
-        self._result(futures[user], f"user {user}")
+    def _connection(self) -> KafkaConnection:
+        from penstock.cli.kafka.kafka_connection import open_connection
 
-    def _result(self, future: Any, what: str) -> Any:
-        from confluent_kafka import KafkaError, KafkaException
+        return open_connection(self._clients.bootstrap, self._clients.properties)
 
-        try:
-            return future.result()
-        except KafkaException as error:
-            found = error.args[0]
-            if found.code() == KafkaError.RESOURCE_NOT_FOUND:
-                hint = "`penstock security user list` shows all"
-                raise CommandError(f"{what}: {found.str()}", ExitCode.NOT_FOUND, hint=hint) from error
-            raise explain(found, what) from error
+
+def _alter(connection: KafkaConnection, user: str, request: Any) -> None:
+    from kio.schema.alter_user_scram_credentials.v0.response import AlterUserScramCredentialsResponse
+
+    for result in connection.call(request, AlterUserScramCredentialsResponse).results:
+        _check(result.error_code, result.error_message, f"user {user}", "change users", "Alter")
+
+
+def _check(code: int, message: str | None, what: str, act: str, operation: str) -> None:
+    """`act` needs the operation of the cluster."""
+    from penstock.model.errors import ErrorCode
+
+    error = ErrorCode(int(code))
+    if error is ErrorCode.NONE:
+        return
+    if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        raise may_not(act, Resource.CLUSTER, "", operation)
+    text = f"{what}: {message or error.name}"
+    if error is ErrorCode.RESOURCE_NOT_FOUND:
+        raise CommandError(text, ExitCode.NOT_FOUND, hint="`penstock security user list` shows all")
+    raise CommandError(text)
