@@ -82,18 +82,14 @@ def test_a_user_without_the_rights(
     properties, closed = broker.properties(listener, mechanism, USER), broker.new_topic(is_open=False)
     source = tmp_path / "rows.jsonl"
     source.write_text('{"number": 1}\n')
-    commands: list[tuple[int, tuple[object, ...]]] = [
-        (4, ("topic", "describe", closed)),  # it cannot be seen, and so is none
-        (4, ("produce", closed)),
-        (1, ("load", source, "--topic", closed)),
+    commands: list[tuple[object, ...]] = [
+        ("topic", "describe", closed),
+        ("produce", closed),
+        ("load", source, "--topic", closed),
     ]
     if broker.kind == "penstock":  # what no rule is about is open at the other one, as the cluster is
-        commands += [(1, ("topic", "create", "mine")), (1, ("security", "acl", "list"))]
-    for code, command in commands:
-        failed = penstock(properties, listener, *command, code=code)
-        words = (
-            ("does not exist",)
-            if code == 4
-            else ("authoriz", "AUTHORIZ", "it needs the operation Describe of the cluster")
-        )
+        commands += [("topic", "create", "mine"), ("security", "acl", "list")]
+    words = ("authoriz", "AUTHORIZ", "this principal may not")
+    for command in commands:
+        failed = penstock(properties, listener, *command, code=1)
         assert any(word in failed.err for word in words), failed.err

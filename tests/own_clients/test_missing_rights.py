@@ -10,7 +10,8 @@ from penstock.cli.terminal.errors import ExitCode
 from tests.own_clients.conftest import Commands
 from tests.support.acl_client import ALL, CLUSTER, DENY, AclClient, rule
 from tests.support.command_line import Outcome
-from tests.support.secured_broker import SecuredBroker
+from tests.support.raw_client import unique_name
+from tests.support.secured_broker import OPEN, SecuredBroker
 
 pytestmark = pytest.mark.feature("F-04", "F-05")
 
@@ -39,6 +40,12 @@ def run(broker: SecuredBroker, penstock: Commands, user: str) -> Callable[..., O
     return lambda *args, **more: penstock(properties, LISTENER, *args, **more)
 
 
+@pytest.fixture(scope="module")
+def closed(broker: SecuredBroker) -> str:
+    """A topic that only the administrator may use, and a group of that name."""
+    return broker.new_topic(is_open=False)
+
+
 @pytest.fixture
 def refused(run: Callable[..., Outcome]) -> Refused:
     """The only line of a command that is refused."""
@@ -54,3 +61,36 @@ def refused(run: Callable[..., Outcome]) -> Refused:
 def test_users(refused: Refused, command: tuple[str, ...]) -> None:
     told = refused("security", "user", *command, stdin="a-long-secret\n")
     assert told == f"penstock: this principal may not see users; {WAY_OUT} --operation Describe --cluster`"
+
+
+TOPIC_COMMANDS: list[tuple[tuple[str, ...], str]] = [
+    (("consume",), "--operation Read"),
+    (("produce",), "--operation Write"),
+    (("topic", "describe"), "--operation Describe --operation DescribeConfigs"),
+    (("topic", "alter", "--partitions", "4"), "--operation Alter"),
+    (("topic", "alter", "--config", "retention.ms=1"), "--operation Describe --operation AlterConfigs"),
+    (("topic", "delete"), "--operation Delete"),
+]
+
+
+@pytest.mark.parametrize(("command", "operations"), TOPIC_COMMANDS)
+def test_topics(refused: Refused, closed: str, command: tuple[str, ...], operations: str) -> None:
+    """Whether the topic exists is not told."""
+    nothing_there = f"{closed}-not"
+    for topic in (closed, nothing_there) if command == ("consume",) else (closed,):
+        told = refused(*command, topic, stdin="text\n")
+        seen = f"this principal may not describe topic {topic}, or it does not exist"
+        assert told == f"penstock: {seen}; {WAY_OUT} {operations} --topic {topic}`"
+
+
+@pytest.mark.parametrize(("command", "operation"), [("describe", "Describe"), ("delete", "Delete")])
+def test_groups(refused: Refused, closed: str, command: str, operation: str) -> None:
+    told = refused("group", command, closed)
+    seen = f"this principal may not describe group {closed}, or it does not exist"
+    assert told == f"penstock: {seen}; {WAY_OUT} --operation {operation} --group {closed}`"
+
+
+def test_what_does_not_exist_is_told_to_those_who_may_know(run: Callable[..., Outcome]) -> None:
+    absent = unique_name(OPEN)
+    for command in (("consume", absent), ("topic", "describe", absent), ("group", "describe", absent)):
+        assert "does not exist; " in run(*command, code=ExitCode.NOT_FOUND).err

@@ -18,6 +18,7 @@ import typer
 
 from penstock.cli.kafka.command_config import named_properties
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
+from penstock.cli.terminal.rights import REFUSALS, Resource, may_not_see
 from penstock.model.text.http_url import check_no_credentials
 
 if TYPE_CHECKING:
@@ -101,15 +102,39 @@ class KafkaClients:
             return admin.list_topics(timeout=REQUEST_TIMEOUT_S)
 
     def check_topics(
-        self, names: Sequence[str], admin: AdminClient | None = None, *, creatable: bool = True
+        self,
+        names: Sequence[str],
+        admin: AdminClient | None = None,
+        *,
+        creatable: bool = True,
+        needs: Sequence[str] = ("Describe",),
     ) -> ClusterMetadata:
-        """Return the metadata if these topics exist; `creatable` says whether the error suggests creating one."""
+        """Return the metadata if these topics exist; `creatable` says whether the error suggests creating one.
+
+        `needs` are the operations that the command needs, for those who may not describe a topic.
+        """
+        admin = admin or self.admin()
         metadata = self.metadata(admin)
         for name in names:
             if name not in metadata.topics:
+                if _is_hidden(admin, name):
+                    raise may_not_see(Resource.TOPIC, name, *needs)
                 otherwise = f"create it with `penstock topic create {name}`" if creatable else SEE_TOPICS
                 raise not_found("topic", name, metadata.topics, otherwise)
         return metadata
+
+
+def _is_hidden(admin: AdminClient, topic: str) -> bool:
+    """Whether a topic that is not among all topics is missing there because we may not describe it."""
+    from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+    try:
+        admin.describe_topics(TopicCollection([topic]), request_timeout=REQUEST_TIMEOUT_S)[topic].result()
+    except KafkaException as error:
+        return bool(error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    except ValueError:  # a name that the library does not send
+        pass
+    return False
 
 
 def connect(bootstrap: str, properties: Sequence[str] | None = None) -> KafkaClients:
@@ -237,6 +262,8 @@ def explain(error: Any, what: str = "") -> CommandError:
     if code in (KafkaError._INVALID_ARG, KafkaError._CONFLICT):
         hint = "correct --property; librdkafka's CONFIGURATION.md lists names and values"
         return CommandError(f"{prefix}{text}", ExitCode.USAGE, hint=hint)
+    if code in REFUSALS:
+        return CommandError(f"{prefix}{text}", hint="an administrator allows it with `penstock security acl add`")
     return CommandError(f"{prefix}{text}")
 
 

@@ -96,7 +96,7 @@ def consume(
     interruption = Interruption()
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
-    metadata = cluster.check_topics(topics, admin)
+    metadata = cluster.check_topics(topics, admin, needs=("Read",))
     consumer = _consumer(cluster, group, start)
     try:
         if group:

@@ -20,6 +20,7 @@ from penstock.cli.kafka.offset_reset import Reset, plan_reset
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption, offset_ranges, report_deletions
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.cli.terminal.rights import Resource, may_not_see
 from penstock.model.counted import counted
 
 if TYPE_CHECKING:
@@ -59,10 +60,26 @@ def _groups(admin: AdminClient) -> Sequence[Any]:
     return list(result.valid)
 
 
-def check_group(admin: AdminClient, name: str) -> None:
+def check_group(admin: AdminClient, name: str, needs: str = "Describe") -> None:
+    """`needs` is the operation that the command needs, for those who may not describe the group."""
     known = [found.group_id for found in _groups(admin)]
     if name not in known:
+        if _is_hidden(admin, name):
+            raise may_not_see(Resource.GROUP, name, needs)
         raise not_found("group", name, known, "`penstock group list` shows all groups")
+
+
+def _is_hidden(admin: AdminClient, name: str) -> bool:
+    """Whether a group that is not among all groups is missing there because we may not describe it."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    try:
+        admin.describe_consumer_groups([name], request_timeout=REQUEST_TIMEOUT_S)[name].result()
+    except KafkaException as error:
+        return bool(error.args[0].code() == KafkaError.GROUP_AUTHORIZATION_FAILED)
+    except ValueError:  # a name that the library does not send
+        pass
+    return False
 
 
 @app.command()
@@ -184,7 +201,7 @@ def reset_offsets(
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
     if not topics:
-        check_group(admin, name)
+        check_group(admin, name, "Read")
     rows, remarks = plan_reset(cluster, admin, committed_offsets(admin, name), topics, reset)
     if not rows:
         hint = "name a topic with --topic"
@@ -233,7 +250,7 @@ def delete(
     names = list(dict.fromkeys(names))
     admin = connect(bootstrap_server, properties).admin()
     for name in names:
-        check_group(admin, name)
+        check_group(admin, name, "Delete")
     failures = {}
     for name, future in admin.delete_consumer_groups(names, request_timeout=REQUEST_TIMEOUT_S).items():
         try:

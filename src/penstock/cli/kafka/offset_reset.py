@@ -78,7 +78,7 @@ def plan_reset(
 def _named(cluster: KafkaClients, admin: AdminClient, topics: Sequence[str]) -> list[Place]:
     """Parse TOPIC (all partitions) or TOPIC:0,2 (some)."""
     named = [text.partition(":") for text in topics]
-    metadata = cluster.check_topics([name for name, _, _ in named], admin)
+    metadata = cluster.check_topics([name for name, _, _ in named], admin, needs=("Read",))
     places: set[Place] = set()
     for name, colon, numbers in named:
         existing = metadata.topics[name].partitions

@@ -27,6 +27,7 @@ from penstock.cli.kafka.input_lines import Place, Stop, UnreadableError, read_li
 from penstock.cli.kafka.message_text import Headers, OutgoingMessage, from_json, from_line
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
+from penstock.cli.terminal.rights import Resource, may_not_see
 from penstock.model.counted import counted
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 ERRORS_SHOWN = 5
 CREATION_TIMEOUT_S = 3.0
 _BEING_CREATED = (3, 5)  # UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE
+_REFUSED = 29  # TOPIC_AUTHORIZATION_FAILED
 
 
 class Format(StrEnum):
@@ -180,6 +182,8 @@ def _partition_count(cluster: KafkaClients, producer: Producer, topic: str, part
                 found = producer.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
             if found.error is None:
                 break
+            if found.error.code() == _REFUSED:
+                raise may_not_see(Resource.TOPIC, topic, "Write")
             # A broker that is creating the topic answers with one of these until it exists.
             if found.error.code() not in _BEING_CREATED or time.monotonic() > deadline:
                 hint = f"create it with `penstock topic create {topic}`"

@@ -113,7 +113,7 @@ def describe(
     """Show a topic's partitions, offsets and configs."""
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
-    cluster.check_topics(names, admin)
+    cluster.check_topics(names, admin, needs=("Describe", "DescribeConfigs"))
     described = [_describe(admin, name, all_configs) for name in dict.fromkeys(names)]
     if output is Output.JSON:
         print_json(described)
@@ -209,7 +209,8 @@ def alter(
         raise CommandError("nothing to change", ExitCode.USAGE, hint="give --config, --delete-config or --partitions")
     cluster = connect(bootstrap_server, properties)
     admin = cluster.admin()
-    cluster.check_topics([name], admin)
+    needs = ("Alter",) if partitions is not None else ("Describe",)
+    cluster.check_topics([name], admin, needs=(*needs, "AlterConfigs") if changes or delete_config else needs)
     if changes or delete_config:
         _alter_configs(admin, name, changes, delete_config or [])
     if partitions is not None:
@@ -268,7 +269,7 @@ def delete(
     names = list(dict.fromkeys(names))
     cluster: KafkaClients = connect(bootstrap_server, properties)
     admin = cluster.admin()
-    cluster.check_topics(names, admin, creatable=False)
+    cluster.check_topics(names, admin, creatable=False, needs=("Delete",))
     if not yes and sys.stdin.isatty():
         typer.confirm(f"Delete {', '.join(names)} with all records?", abort=True)
     failures = {}
