@@ -16,6 +16,7 @@ from penstock.client.security.properties import ClientSecurity
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.sdk import NotAllowed
 from tests.own_clients.conftest import Commands
+from tests.support.command_line import CommandLine
 from tests.support.raw_client import unique_name
 from tests.support.secured_broker import OPEN, SecuredBroker
 from tests.support.user_client import SHA_256, alter, deletion
@@ -113,6 +114,35 @@ def test_commands(
     assert len(failed.err.splitlines()) == 1
     assert all(part in failed.err for part in told), failed.err
     assert WRONG not in failed.err + failed.out
+
+
+HTTP_COMMANDS = [
+    ("security", "token", "list", "--url"),
+    ("security", "connections", "--url"),
+    ("pipe", "status", "--url"),
+    ("push", "list", "--url"),
+    ("registry", "list", "--registry"),
+]
+
+
+@pytest.mark.parametrize("command", HTTP_COMMANDS)
+def test_commands_at_an_http_port_that_is_not_trusted(broker: SecuredBroker, command: tuple[str, ...]) -> None:
+    """A listener of Kafka's protocol serves: the handshake is before all protocols."""
+    run = CommandLine(None)
+    where = f"https://{broker.address('STRANGER')}"
+    (told,) = run(*command, where, code=1).err.splitlines()
+    assert told.startswith(f"penstock: {where} is not trusted: ")
+    assert "name the file of its authority with ssl.ca.location" in told
+    assert told.endswith("properties are in the file of --command-config")
+
+
+def test_push_commands_at_a_port_that_is_not_trusted(broker: SecuredBroker, tmp_path: Path) -> None:
+    properties = tmp_path / "client.properties"
+    properties.write_text("security.protocol=SSL\n")
+    host, _, port = broker.address("STRANGER").rpartition(":")
+    where = ("--host", host, "--port", port, "--command-config", properties)
+    told = CommandLine(None)("push", "publish", "t", "text", *where, code=1).err
+    assert "name the file of its authority with ssl.ca.location" in told
 
 
 def test_a_client_without_the_certificate_that_the_broker_wants(broker: SecuredBroker, penstock: Commands) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.cli.log_flag import configure_logs_by_flag
+from penstock.cli.push.session import exit_code_of
 from penstock.cli.terminal.errors import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def run_consumers(
     except UnknownTopic as error:
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except NotConnected as error:
-        raise CommandError(str(error), ExitCode.UNREACHABLE) from error
+        raise CommandError(str(error), exit_code_of(error)) from error
     except BrokerClientError as error:
         raise CommandError(str(error)) from error
 

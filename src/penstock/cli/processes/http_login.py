@@ -55,7 +55,8 @@ class HttpLogin:
     def ask(self, method: str, path: str, timeout_s: float, body: object = None) -> Any:
         """The answer to a request, whose body and answer are JSON; None for an empty one.
 
-        urllib.error.HTTPError for a refusal, NoAnswer where nobody answers, or not in JSON.
+        urllib.error.HTTPError for a refusal, NoAnswer where nobody answers, or not in JSON; CommandError where one side
+        does not trust the certificate of the other.
         """
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         if body is not None:
@@ -68,7 +69,19 @@ class HttpLogin:
         except urllib.error.HTTPError:
             raise
         except (OSError, ValueError) as error:
-            raise NoAnswer(error.reason if isinstance(error, urllib.error.URLError) else error) from error
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            self._check_trust(reason)
+            raise NoAnswer(reason) from error
+
+    def _check_trust(self, reason: object) -> None:
+        """Name the property to correct, as commands at Kafka ports do; another attempt would fail alike."""
+        from penstock.client.security.tls_problem import certificate_problem, tls_problem
+
+        if isinstance(reason, ssl.SSLError):
+            is_distrust = isinstance(reason, ssl.SSLCertVerificationError)
+            problem = tls_problem(reason) if is_distrust else certificate_problem(reason)
+            if problem is not None:
+                raise CommandError(f"{self.url} {problem}", hint="properties are in the file of --command-config")
 
     def open(self, request: urllib.request.Request, timeout_s: float) -> http.client.HTTPResponse:
         """Send a request. OSError, urllib.error.HTTPError among them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,11 +48,19 @@ def connected(
     except (UnknownTopic, UnknownSubscription) as error:
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except (NotConnected, RequestTimeout, ProtocolError) as error:
-        raise CommandError(_with_file(str(error)), ExitCode.UNREACHABLE) from error
+        raise CommandError(_with_file(str(error)), exit_code_of(error)) from error
     except BrokerClientError as error:
         raise CommandError(str(error)) from error
     except ValueError as error:  # such as a name that is too long for the protocol
         raise CommandError(str(error), ExitCode.USAGE) from error
+
+
+def exit_code_of(error: Exception) -> ExitCode:
+    """A broker that is not trusted, or does not let us in, has been reached, and another attempt does not help."""
+    from penstock.client.push.errors import LoginFailed
+
+    is_refused = isinstance(error, LoginFailed) or isinstance(error.__cause__, ssl.SSLCertVerificationError)
+    return ExitCode.FAILURE if is_refused else ExitCode.UNREACHABLE
 
 
 def _with_file(text: str) -> str:
