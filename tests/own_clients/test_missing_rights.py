@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from penstock.cli.terminal.errors import ExitCode
 from tests.own_clients.conftest import Commands
 from tests.support.acl_client import ALL, CLUSTER, DENY, AclClient, rule
-from tests.support.command_line import Outcome
+from tests.support.command_line import CommandLine, Outcome
 from tests.support.raw_client import unique_name
 from tests.support.secured_broker import OPEN, SecuredBroker
 
@@ -94,3 +95,47 @@ def test_what_does_not_exist_is_told_to_those_who_may_know(run: Callable[..., Ou
     absent = unique_name(OPEN)
     for command in (("consume", absent), ("topic", "describe", absent), ("group", "describe", absent)):
         assert "does not exist; " in run(*command, code=ExitCode.NOT_FOUND).err
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("quota", "list"), "see quotas;DescribeConfigs"),
+        (("quota", "set", "--user", "x", "producer_byte_rate=1"), "change quotas;AlterConfigs"),
+        (("client-metrics", "list"), "see subscriptions of metrics;DescribeConfigs"),
+        (("client-metrics", "set", "x", "--metrics", "*"), "change subscriptions of metrics;AlterConfigs"),
+    ],
+)
+def test_the_cluster(refused: Refused, command: tuple[str, ...], told: str) -> None:
+    act, operation = told.split(";")
+    assert refused(*command) == f"penstock: this principal may not {act}; {WAY_OUT} --operation {operation} --cluster`"
+
+
+@pytest.mark.parametrize(
+    ("command", "act", "right"),
+    [
+        (("publish", "{}", "text"), "publish to topic {}", "Write --topic {}"),
+        (("create-topic", "{}-new"), "create topic {}-new", "Create --topic {}-new"),
+        (
+            ("create-subscription", f"{OPEN}s", "{}"),
+            f"create subscription {OPEN}s of {{}}",
+            "Read --topic {}",
+        ),
+        (("join-subscription", "{}"), "join subscription {}", "Read --group {}"),
+        (("delete-subscription", "{}"), "delete subscription {}", "Delete --group {}"),
+    ],
+)
+def test_push(
+    broker: SecuredBroker, user: str, closed: str, tmp_path: Path, command: tuple[str, ...], act: str, right: str
+) -> None:
+    if broker.kind == "kafka":
+        pytest.skip("it has no push protocol")
+    properties = broker.properties(LISTENER, MECHANISM, user)
+    file = tmp_path / "client.properties"
+    file.touch(0o600)
+    file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+    host, _, port = broker.address(LISTENER).rpartition(":")
+    where = ("--host", host, "--port", port, "--command-config", file)
+    arguments = [each.format(closed) for each in command]
+    (told,) = CommandLine(None)("push", *arguments, *where, code=ExitCode.FAILURE).err.splitlines()
+    assert told == f"penstock: this principal may not {act}; {WAY_OUT} --operation {right}`".replace("{}", closed)

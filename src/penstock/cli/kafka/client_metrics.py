@@ -14,6 +14,7 @@ from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, connect
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption, report_deletions
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.cli.terminal.rights import Resource, Right, refusal
 
 if TYPE_CHECKING:
     from penstock.cli.kafka.kafka_connection import KafkaConnection
@@ -129,7 +130,7 @@ def _names(connection: KafkaConnection) -> list[str]:
     from kio.schema.list_config_resources.v0.response import ListConfigResourcesResponse
 
     answer = connection.call(ListConfigResourcesRequest(), ListConfigResourcesResponse)
-    _check(answer.error_code, None, "subscriptions")
+    _check(answer.error_code, None, "subscriptions", "see", "DescribeConfigs")
     return sorted(resource.resource_name for resource in answer.config_resources)
 
 
@@ -151,7 +152,7 @@ def _described(connection: KafkaConnection, name: str) -> list[dict[str, str]]:
 
     resource = DescribeConfigsResource(resource_type=i8(RESOURCE_TYPE), resource_name=name, configuration_keys=None)
     (answer,) = connection.call(DescribeConfigsRequest(resources=(resource,)), DescribeConfigsResponse).results
-    _check(answer.error_code, answer.error_message, f"subscription {name}")
+    _check(answer.error_code, answer.error_message, f"subscription {name}", "see", "DescribeConfigs")
     return [
         {
             "name": config.name,
@@ -179,9 +180,11 @@ def _alter(connection: KafkaConnection, name: str, changes: Mapping[str, str | N
     resource = schema.AlterConfigsResource(resource_type=i8(RESOURCE_TYPE), resource_name=name, configs=configs)
     request = schema.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
     (answer,) = connection.call(request, IncrementalAlterConfigsResponse).responses
-    _check(answer.error_code, answer.error_message, f"subscription {name}")
+    _check(answer.error_code, answer.error_message, f"subscription {name}", "change", "AlterConfigs")
 
 
-def _check(code: Any, message: str | None, what: str) -> None:
+def _check(code: Any, message: str | None, what: str, act: str, operation: str) -> None:
+    """`act` needs the operation of the cluster."""
     if code:
-        raise CommandError(f"{what}: {message or code.name}")
+        refused = refusal(code, f"{act} subscriptions of metrics", [Right(operation, Resource.CLUSTER)])
+        raise refused or CommandError(f"{what}: {message or code.name}")

@@ -18,6 +18,7 @@ from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, connect, 
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.cli.terminal.rights import Resource, Right, refusal
 
 app = typer.Typer(
     no_args_is_help=True, help="Limit clients: bytes, time of the broker, changes of topics, connections."
@@ -192,8 +193,7 @@ def _described(bootstrap: str, entity: Entity) -> list[dict[str, Any]]:
     )
     request = schema.DescribeClientQuotasRequest(components=components, strict=False)
     answer = _call(bootstrap, request, DescribeClientQuotasResponse)
-    if answer.error_code:
-        raise CommandError(f"quotas: {answer.error_message or answer.error_code.name}")
+    _check(answer.error_code, answer.error_message, "quotas", "see quotas", "DescribeConfigs")
     rows: list[dict[str, Any]] = [
         {
             "entity": {part.entity_type: part.entity_name for part in row.entity},
@@ -218,8 +218,14 @@ def _alter(bootstrap: str, entity: Entity, changes: Mapping[str, float | None]) 
     request = schema.AlterClientQuotasRequest(entries=(entry,), validate_only=False)
     answer = _call(bootstrap, request, AlterClientQuotasResponse)
     for result in answer.entries:
-        if result.error_code:
-            raise CommandError(f"{_shown(entity)}: {result.error_message or result.error_code.name}")
+        _check(result.error_code, result.error_message, _shown(entity), "change quotas", "AlterConfigs")
+
+
+def _check(code: Any, message: str | None, what: str, act: str, operation: str) -> None:
+    """`act` needs the operation of the cluster."""
+    if code:
+        refused = refusal(code, act, [Right(operation, Resource.CLUSTER)])
+        raise refused or CommandError(f"{what}: {message or code.name}")
 
 
 def _call(bootstrap: str, request: Any, reply: type[Reply]) -> Reply:

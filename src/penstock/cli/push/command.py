@@ -15,6 +15,7 @@ from penstock.cli.push.listen import Shape, listen
 from penstock.cli.push.session import DEFAULT_HOST, DEFAULT_PORT, connected
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json
+from penstock.cli.terminal.rights import Resource, Right
 
 if TYPE_CHECKING:
     from penstock.client.push.client import BrokerClient
@@ -46,7 +47,8 @@ def create_topic(
     command_config: CommandConfig = None,
 ) -> None:
     """Create a topic. An existing one with the same number of partitions is not an error."""
-    with connected(host, port, command_config) as client:
+    needs = [Right("Create", Resource.TOPIC, name)]
+    with connected(host, port, command_config, act=f"create topic {name}", needs=needs) as client:
         created = client.create_topic(name, partitions)
     _tell(output, {"topic": name, "created": created}, f"topic {name} {'created' if created else 'already exists'}")
 
@@ -64,7 +66,8 @@ def create_subscription(
 ) -> None:
     """Create a subscription of a topic. An existing one of the same topic is not an error."""
     start = parse_offset(offset)
-    with connected(host, port, command_config) as client:
+    act, needs = f"create subscription {name} of {topic}", _to_read(name, topic)
+    with connected(host, port, command_config, act=act, needs=needs) as client:
         created = client.create_subscription(name, topic, start, delivery="key" if by_key else "message")
     state = "created" if created else "already exists"
     _tell(output, {"subscription": name, "topic": topic, "created": created}, f"subscription {name} of {topic} {state}")
@@ -79,7 +82,8 @@ def delete_subscription(
     command_config: CommandConfig = None,
 ) -> None:
     """Delete a subscription and its position. The topic is not changed."""
-    with connected(host, port, command_config) as client:
+    needs = [Right("Delete", Resource.GROUP, name)]
+    with connected(host, port, command_config, act=f"delete subscription {name}", needs=needs) as client:
         client.delete_subscription(name)
     _tell(output, {"subscription": name, "deleted": True}, f"subscription {name} deleted")
 
@@ -103,7 +107,8 @@ def publish(
 ) -> None:
     """Publish a message and wait until it is on the broker's disk."""
     pairs = parse_repeated(properties, "--property")
-    with connected(host, port, command_config, client_id) as client:
+    needs = [Right("Write", Resource.TOPIC, topic)]
+    with connected(host, port, command_config, client_id, act=f"publish to topic {topic}", needs=needs) as client:
         stored = client.publish(topic, text, key, pairs, partition=partition)
     _tell(output, stored._asdict(), f"{topic}-{stored.partition}@{stored.offset}")
 
@@ -120,7 +125,8 @@ def join_subscription(
     command_config: CommandConfig = None,
 ) -> None:
     """Print and acknowledge the messages of a subscription as they arrive, until Ctrl-C."""
-    with connected(host, port, command_config, client_id) as client:
+    act, needs = f"join subscription {name}", _to_read(name)
+    with connected(host, port, command_config, client_id, act=act, needs=needs) as client:
         listen(client, name, count=count, verbose=verbose, shape=output)
 
 
@@ -142,7 +148,8 @@ def subscribe(
 ) -> None:
     """Create a subscription of a topic and print its messages as they arrive, until Ctrl-C."""
     start = parse_offset(offset)
-    with connected(host, port, command_config, client_id) as client:
+    act, needs = f"subscribe to topic {topic}", _to_read(group or f"{topic}-{client_id or 'CLIENT_ID'}", topic)
+    with connected(host, port, command_config, client_id, act=act, needs=needs) as client:
         name = group or f"{topic}-{client.client_id}"
         client.create_subscription(name, topic, start)
         try:
@@ -153,6 +160,11 @@ def subscribe(
             raise
         if group is None:
             client.delete_subscription(name)
+
+
+def _to_read(subscription: str, topic: str = "TOPIC") -> list[Right]:
+    """What a subscription needs, which is a group to the rules; who joins one may not know its topic."""
+    return [Right("Read", Resource.GROUP, subscription), Right("Read", Resource.TOPIC, topic)]
 
 
 def _try_deletion(client: BrokerClient, name: str) -> None:

@@ -14,6 +14,7 @@ from penstock.cli.kafka.command_config import CommandConfig
 from penstock.cli.processes.node_http import DEFAULT_URL, NodeUrl, ask_node
 from penstock.cli.push.session import DEFAULT_HOST, DEFAULT_PORT, connected
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.cli.terminal.rights import Resource, Right
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="A table, or json.")]
 
@@ -48,7 +49,9 @@ def reset(
     the push protocol.
     """
     if host is not None or port is not None:
-        with connected(host or DEFAULT_HOST, port or DEFAULT_PORT, command_config) as client:
+        act = f"refresh subscription {subscription}"
+        needs = [Right("Read", Resource.GROUP, subscription), Right("Read", Resource.TOPIC, "TOPIC")]
+        with connected(host or DEFAULT_HOST, port or DEFAULT_PORT, command_config, act=act, needs=needs) as client:
             client.ask_refresh(subscription)
         if output is Output.JSON:
             print_json({"subscription": subscription, "reset": True})

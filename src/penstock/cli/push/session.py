@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.cli.kafka.client_settings import client_settings
 from penstock.cli.kafka.command_config import security_properties
 from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.rights import Right, refusal
 
 if TYPE_CHECKING:
     from penstock.client.push.client import BrokerClient
@@ -23,12 +24,16 @@ _PROPERTY = re.compile(r"\b(security\.protocol|sasl\.|ssl\.)")
 
 @contextlib.contextmanager
 def connected(
-    host: str, port: int, command_config: Path | None, client_id: str | None = None
+    host: str, port: int, command_config: Path | None, client_id: str | None = None, *, act: str, needs: Sequence[Right]
 ) -> Iterator[BrokerClient]:
-    """Yield a connected client; its errors become a message and an exit code."""
+    """Yield a connected client; its errors become a message and an exit code.
+
+    `act` is what the command does, and `needs` the rights for it: the broker's refusal is but a code.
+    """
     from penstock.client.push.client import BrokerClient
     from penstock.client.push.errors import (
         BrokerClientError,
+        BrokerRefused,
         LoginFailed,
         NotConnected,
         ProtocolError,
@@ -49,6 +54,8 @@ def connected(
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except (NotConnected, RequestTimeout, ProtocolError) as error:
         raise CommandError(_with_file(str(error)), exit_code_of(error)) from error
+    except BrokerRefused as error:
+        raise refusal(error.code, act, needs) or CommandError(str(error)) from error
     except BrokerClientError as error:
         raise CommandError(str(error)) from error
     except ValueError as error:  # such as a name that is too long for the protocol

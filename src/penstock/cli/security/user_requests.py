@@ -9,7 +9,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.terminal.errors import CommandError, ExitCode
-from penstock.cli.terminal.rights import Resource, may_not
+from penstock.cli.terminal.rights import Resource, Right, refusal
 from penstock.security.users.credential import SALT_BYTES, ScramMechanism, salted_password
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def _check(code: int, message: str | None, what: str, act: str, operation: str) 
     error = ErrorCode(int(code))
     if error is ErrorCode.NONE:
         return
-    if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        raise may_not(act, Resource.CLUSTER, "", operation)
+    if refused := refusal(error, act, [Right(operation, Resource.CLUSTER)]):
+        raise refused
     text = f"{what}: {message or error.name}"
     if error is ErrorCode.RESOURCE_NOT_FOUND:
         raise CommandError(text, ExitCode.NOT_FOUND, hint="`penstock security user list` shows all")

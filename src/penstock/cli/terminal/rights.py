@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.cli.terminal.errors import CommandError
 from penstock.model.errors import ErrorCode
@@ -19,13 +20,30 @@ class Resource(StrEnum):
     TRANSACTIONAL_ID = "transactional-id"
 
 
-REFUSALS: Final = {
+REFUSALS: Final[Mapping[int, Resource]] = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: Resource.TOPIC,
     ErrorCode.GROUP_AUTHORIZATION_FAILED: Resource.GROUP,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: Resource.CLUSTER,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Resource.TRANSACTIONAL_ID,
 }
 """Answers of brokers that mean a missing right, and to what."""
+
+
+class Right(NamedTuple):
+    """An operation of a resource, of which a command says that it needs it."""
+
+    operation: str
+    resource: Resource
+    name: str = ""
+
+
+def refusal(code: int, act: str, needs: Iterable[Right]) -> CommandError | None:
+    """The refusal that an error of a broker is, or None; `needs` are the rights that `act` needs."""
+    resource = REFUSALS.get(code)
+    for right in needs:
+        if right.resource is resource:
+            return may_not(act, right.resource, right.name, right.operation)
+    return None
 
 
 def may_not(act: str, resource: Resource, name: str = "", *operations: str) -> CommandError:

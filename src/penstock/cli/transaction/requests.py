@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.cli.terminal.rights import REFUSALS
 
 if TYPE_CHECKING:
     from kio.schema.list_transactions.v1.response import TransactionState
@@ -41,7 +42,8 @@ def check(code: Any, what: str) -> None:
     from penstock.model.errors import ErrorCode
 
     if code:
-        raise CommandError(f"{what}: {ErrorCode(int(code)).name}")
+        hint = "an administrator allows it with `penstock security acl add`" if code in REFUSALS else ""
+        raise CommandError(f"{what}: {ErrorCode(int(code)).name}", hint=hint)
 
 
 def describe(connection: KafkaConnection, transactional_id: str) -> DescribedTransaction:
