@@ -206,6 +206,26 @@ def test_what_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
     assert len(command("security", "init", *flags).out.strip()) >= 24
 
 
+def test_the_data_of_a_running_node_are_left_alone_without_a_trace(secured: Secured, tmp_path: Path) -> None:
+    directory = tmp_path / "other" / "security"
+    flags = ("--directory", directory, "--data-dir", secured.data)
+    assert "in use by process" in CommandLine(None)("security", "init", *flags, code=1).err
+    assert not directory.parent.exists()
+    directory.parent.mkdir()
+    CommandLine(None)("security", "init", *flags, code=1)
+    assert list(directory.parent.iterdir()) == [], "what was there stays, and nothing else"
+
+
+def test_an_administrator_who_exists_gets_another_password_and_that_is_said(tmp_path: Path) -> None:
+    command, data = CommandLine(None), ("--data-dir", tmp_path / "data")
+    first = command("security", "init", "--directory", tmp_path / "one", *data)
+    assert "already" not in first.err
+    second = command("security", "init", "--directory", tmp_path / "two", *data)
+    assert "had the user admin already, whose old password no longer holds" in second.err
+    assert "its new password is shown this once" in second.err
+    assert second.out != first.out
+
+
 def test_a_certificate_for_a_client_names_it(tmp_path: Path) -> None:
     from penstock.security.tls.distinguished_name import subject_of
 

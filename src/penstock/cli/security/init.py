@@ -78,9 +78,11 @@ def init(
     )
     with _made(directory, dict(zip(FILES, contents, strict=True))):
         # Last, so that there is no administrator whose password was never shown.
-        store_user(data_dir, admin, password, dict.fromkeys(ScramMechanism, 8_192))
+        is_known = store_user(data_dir, admin, password, dict.fromkeys(ScramMechanism, 8_192))
     note(f"made {directory} with an authority, a certificate for {', '.join(names)}, settings and client.properties")
-    note(f"the administrator is {admin}; its password is shown this once:")
+    if is_known:
+        note(f"{data_dir} had the user {admin} already, whose old password no longer holds")
+    note(f"the administrator is {admin}; its {'new ' if is_known else ''}password is shown this once:")
     write_text(password)
     note(f"start the node: penstock serve --config {directory / 'penstock.yml'}")
     if advertised is not None:
@@ -146,8 +148,9 @@ def _check_free(directory: Path) -> None:
 
 @contextlib.contextmanager
 def _made(directory: Path, files: dict[str, bytes]) -> Iterator[None]:
-    """Files in a directory that nobody else can write; if what follows fails, they are removed again."""
+    """Files in a directory that nobody else can write; if what follows fails, what was made is removed again."""
     made: list[Path] = []
+    absent = [each for each in (directory, *directory.parents) if not os.path.lexists(each)]
     try:
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -163,6 +166,9 @@ def _made(directory: Path, files: dict[str, bytes]) -> Iterator[None]:
     except BaseException:
         for path in made:
             path.unlink(missing_ok=True)
+        for path in absent:
+            with contextlib.suppress(OSError):  # it was never made, or others have put something into it meanwhile
+                path.rmdir()
         raise
 
 

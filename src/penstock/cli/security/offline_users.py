@@ -24,14 +24,17 @@ def stored_users(data_dir: Path) -> dict[str, Credentials]:
     return found
 
 
-def store_user(data_dir: Path, name: str, password: str, credentials: Credentials) -> None:
+def store_user(data_dir: Path, name: str, password: str, credentials: Credentials) -> bool:
+    """Make a user, or give one another password; whether the user existed."""
     try:
         with offline_metadata(data_dir) as store:
+            is_known = any(row.user == name for row in store.users.all())
             add_user(store, name, password, credentials, max(credentials.values()))
     except DataDirectoryError as error:
         raise _unusable(error) from error
     except KafkaError as error:
         raise CommandError(f"user {name}: {error.message}", ExitCode.USAGE) from error
+    return is_known
 
 
 def _unusable(error: DataDirectoryError) -> CommandError:
