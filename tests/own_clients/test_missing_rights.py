@@ -9,7 +9,7 @@ import pytest
 
 from penstock.cli.terminal.errors import ExitCode
 from tests.own_clients.conftest import Commands
-from tests.support.acl_client import ALL, CLUSTER, DENY, AclClient, rule
+from tests.support.acl_client import ALL, CLUSTER, DENY, GROUP, PREFIXED, TOPIC, AclClient, rule
 from tests.support.command_line import CommandLine, Outcome
 from tests.support.raw_client import unique_name
 from tests.support.secured_broker import OPEN, SecuredBroker
@@ -43,8 +43,13 @@ def run(broker: SecuredBroker, penstock: Commands, user: str) -> Callable[..., O
 
 @pytest.fixture(scope="module")
 def closed(broker: SecuredBroker) -> str:
-    """A topic that only the administrator may use, and a group of that name."""
-    return broker.new_topic(is_open=False)
+    """A topic that only the administrator may use, and a name for which the same holds, with whatever follows it."""
+    topic = broker.new_topic(is_open=False)
+    with broker.as_admin() as client:  # so that Apache Kafka has rules for them, without which they would be open
+        AclClient(client).created(
+            *(rule(kind, topic, PREFIXED, principal="User:nobody", operation=ALL) for kind in (TOPIC, GROUP))
+        )
+    return topic
 
 
 @pytest.fixture
