@@ -144,9 +144,9 @@ def test_a_step_without_an_id_ends_the_connection(connect: Connect) -> None:
 def test_a_frame_before_the_login_is_small(connect: Connect) -> None:
     """It is refused by its header: nothing of it is kept."""
     client = connect()
-    client.socket.sendall(HEADER.pack(FrameType.AUTHENTICATE, 1, 512 * 1024 + 1))
+    client.socket.sendall(HEADER.pack(FrameType.AUTHENTICATE, 1, 64 * 1024 + 1))
     (told,) = client.ends()
-    assert "524288 (before the client has logged in)" in told.message
+    assert "65536 (before the client has logged in)" in told.message
 
 
 def test_plain_text_on_the_port_with_tls_gets_nowhere(broker: PushLoginProcess) -> None:

@@ -46,8 +46,10 @@ FRAME_SPARE_MS_MAX_CROWDED: Final = 5_000
 FRAME_BYTES_PER_SECOND_MIN_CROWDED: Final = 1 * MIB
 # A push frame, which is smaller, has this long from its first byte to its last.
 FRAME_STALL_MS_MAX: Final = 60_000
-# Kafka's sasl.server.max.receive.size: a client that has not logged in yet has nothing longer to say.
-FRAME_BYTES_BEFORE_LOGIN_MAX: Final = 512 * KIB
+# A client that has not logged in yet has nothing longer to say: passwords and SCRAM need less than 10 KB, the tokens of
+# OAUTHBEARER some tens. Kafka's sasl.server.max.receive.size is eight times that, which strangers would only use to
+# occupy memory.
+FRAME_BYTES_BEFORE_LOGIN_MAX: Final = 64 * KIB
 # Arrays of a request may have this many elements together: more than twice the partitions that a node may have. Each
 # becomes an object or two, and a frame of frame_bytes_max could otherwise ask for gigabytes of them.
 REQUEST_ELEMENTS_MAX: Final = 500_000

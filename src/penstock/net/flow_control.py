@@ -11,29 +11,40 @@ The bound is divided, so that clients that hoard one of these leave room for the
     1/8   frames of up to 1 MiB
     1/2   larger frames
 
-Frames take what has arrived of them, not what they announce (`net.frame_room`).
+Frames take what has arrived of them, not what they announce (`net.frame_room`). Clients that have not logged in have
+none of this room, but a small one beside it (`net.strangers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from penstock.net.frame_room import FrameRoom
+from penstock.net.strangers import StrangersRoom
 
 Resume = Callable[[], None]
 
 SMALL_FRAME_BYTES: Final = 1024 * 1024
 
 
-class FlowControl:
-    """Bytes held for all connections together."""
+class Account(Protocol):
+    """Where a connection counts what it holds: the `FlowControl`, or `net.strangers.Stranger` before a login."""
 
-    __slots__ = ("_backlog_bytes_max", "_waiting", "backlog_bytes", "large_frames", "small_frames")
+    def change(self, delta: int) -> None:
+        """Account for bytes that were taken (positive) or given back."""
+        ...
+
+
+class FlowControl:
+    """Bytes held for all connections together. `held_bytes` are those of clients that may be served."""
+
+    __slots__ = ("_backlog_bytes_max", "_waiting", "backlog_bytes", "large_frames", "small_frames", "strangers")
 
     def __init__(self, held_bytes_max: int) -> None:
         self.small_frames = FrameRoom(held_bytes_max // 8, SMALL_FRAME_BYTES)
         self.large_frames = FrameRoom(held_bytes_max // 2)
+        self.strangers = StrangersRoom.beside(held_bytes_max)
         self.backlog_bytes = 0
         self._backlog_bytes_max = held_bytes_max * 3 // 8
         self._waiting: dict[Resume, None] = {}  # each once, in order of arrival

@@ -91,6 +91,11 @@ def connect_memory_probes(flow: FlowControl, groups: GroupMemory, metrics: Broke
         lambda: flow.held_bytes,
     )
     metrics.add_gauge(
+        "penstock_strangers_bytes",
+        "Memory held for clients that have not logged in",
+        lambda: flow.strangers.held_bytes,
+    )
+    metrics.add_gauge(
         "penstock_waiting_requests", "Requests under way that wait for memory", lambda: flow.waiting_count
     )
     metrics.add_gauge("penstock_group_bytes", "Memory that groups keep for their members", lambda: groups.held_bytes)

@@ -195,7 +195,7 @@ def test_frames_are_short_until_the_client_has_logged_in(caplog: pytest.LogCaptu
         service.needs_no_login = False
         async with served(service=service) as (_, _, connect):
             client = await connect()
-            longest = b"now " + bytes((512 << 10) - 4)
+            longest = b"now " + bytes((64 << 10) - 4)
             client.send(longest)
             assert await client.receive() == longest
             client.send(b"login")
@@ -203,11 +203,11 @@ def test_frames_are_short_until_the_client_has_logged_in(caplog: pytest.LogCaptu
             client.send(longest + b"x")
             assert await client.receive() == longest + b"x"
             hostile = await connect()
-            begin(hostile, (512 << 10) + 1, 2)
+            begin(hostile, (64 << 10) + 1, 2)
             await ended(hostile)
 
     run(scenario())
-    assert "a frame of 524289 bytes is not allowed" in caplog.text
+    assert "a frame of 65537 bytes is not allowed" in caplog.text
 
 
 # --- the parts of the bound -------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from penstock.net.connection.file_sender import PORTION_BYTES, Part, Sender, is_plain, sender_of
 from penstock.net.connection.shared import Shared, ignore
+from penstock.net.flow_control import Account
 from penstock.net.reply import SILENCE, Reply
 from penstock.protocol.kafka.primitives import INT32
 
@@ -77,12 +78,13 @@ _EMPTY: Final[deque[Reply]] = deque()
 class AnswerLine:
     """The line of replies; implements `net.outbox.Sender`."""
 
-    __slots__ = ("_is_open", "_last_answer_bytes", "_on_completed", "_owner", "_ready", "_sender", "_shared",
-                 "_transport", "_unread_held", "last_read", "replies", "unread_bytes")  # fmt: skip
+    __slots__ = ("_account", "_is_open", "_last_answer_bytes", "_on_completed", "_owner", "_ready", "_sender",
+                 "_shared", "_transport", "_unread_held", "last_read", "replies", "unread_bytes")  # fmt: skip
 
     def __init__(self, transport: asyncio.Transport, shared: Shared, owner: AnswerOwner) -> None:
         self._transport = transport
         self._shared = shared
+        self._account: Account = shared.flow
         self._owner = owner
         self._on_completed: Callable[[], None] = self._completed
         self.replies = _EMPTY
@@ -194,9 +196,14 @@ class AnswerLine:
             self.unread_bytes = unread
             held = self._memory_of(unread)
             change, self._unread_held = held - self._unread_held, held
-            self._shared.flow.change(change)
+            self._account.change(change)
             if unread > self._shared.limits.unread_bytes_max:
                 self._owner.answers_unread()
+
+    def move(self, account: Account) -> None:
+        """Count at another account from now on; the earlier one is about to be closed, or has nothing of it."""
+        self._account = account
+        account.change(self._unread_held)
 
     def _memory_of(self, unread: int) -> int:
         """The memory behind unread bytes: an answer keeps all of it until its last byte is sent.
@@ -231,6 +238,6 @@ class AnswerLine:
         held, self._unread_held = self._unread_held, 0
         self.unread_bytes = 0
         if held:
-            self._shared.flow.change(-held)
+            self._account.change(-held)
         self._owner = _GONE
         self._on_completed = ignore

@@ -31,6 +31,7 @@ from penstock.net.endpoint import Endpoint, Peer
 from penstock.net.flow_control import SMALL_FRAME_BYTES
 from penstock.net.reply import Reply, Work
 from penstock.net.service import Channel
+from penstock.net.strangers import Stranger
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.security.session import Session
 
@@ -43,9 +44,9 @@ class Connection(asyncio.BufferedProtocol):
     """The protocol object that asyncio drives. Its parts are made when it has a transport."""
 
     __slots__ = (
-        "_answers", "_busy", "_channel", "_closing", "_gate", "_has_to_log_in", "_is_fresh", "_is_recognised",
-        "_last_received", "_queue", "_resting", "_shared", "_splitter", "_task", "_ticket", "_transport", "_turn_end",
-        "_working_off", "peer",
+        "_answers", "_busy", "_channel", "_closing", "_gate", "_is_fresh", "_is_recognised",
+        "_last_received", "_queue", "_resting", "_shared", "_splitter", "_stranger", "_task", "_ticket", "_transport",
+        "_turn_end", "_working_off", "peer",
     )  # fmt: skip
 
     _answers: AnswerLine
@@ -64,7 +65,7 @@ class Connection(asyncio.BufferedProtocol):
         self._last_received = 0.0
         self._turn_end = 0.0
         self._is_fresh = True  # no complete request was received, or the client has not logged in
-        self._has_to_log_in = False
+        self._stranger: Stranger | None = None  # while the client has to log in
         self._is_recognised = False  # too few bytes were received to recognise the protocol
         self._busy = False  # a coroutine is running, and further requests wait for it
         self._working_off = False
@@ -103,8 +104,23 @@ class Connection(asyncio.BufferedProtocol):
             self._stop_serving()
             self._transport.abort()
         elif not self._channel.is_authenticated:
-            self._has_to_log_in = True
-            self._splitter.frame_bytes_max = min(shared.limits.frame_bytes_max, FRAME_BYTES_BEFORE_LOGIN_MAX)
+            self._begin_strange(self._ticket)
+
+    def _begin_strange(self, ticket: Ticket) -> None:
+        """Hold what the client sends in the room for strangers, until it has logged in."""
+        shared = self._shared
+        stranger = self._stranger = Stranger(shared.flow.strangers, ticket)
+        self._splitter.begin_strange(stranger, min(shared.limits.frame_bytes_max, FRAME_BYTES_BEFORE_LOGIN_MAX))
+        self._queue.move(stranger)
+        self._answers.move(stranger)
+
+    def _end_strange(self, stranger: Stranger) -> None:
+        shared = self._shared
+        self._stranger = None
+        self._splitter.end_strange(shared.scratch, shared.limits.frame_bytes_max)
+        self._queue.move(shared.flow)
+        self._answers.move(shared.flow)
+        stranger.close()
 
     def _local(self) -> Endpoint:
         """The address at which the client reached us, where the listener has several."""
@@ -180,6 +196,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._queue.frames:
             self._queue.clear()
         self._splitter.close()
+        if self._stranger is not None:
+            self._stranger.close()
         self._shared.on_close(self)
         channel, self._channel = self._channel, None
         if channel is not None:
@@ -214,10 +232,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _accept_first(self, frame: memoryview, more: bool) -> bool:
         """The same for the first frames. If the client need not log in, it has shown by now that it is one."""
-        if not self._has_to_log_in:
-            self._is_fresh = False
-            assert self._ticket is not None
-            self._ticket.confirm()
+        if self._stranger is not None:
+            self._stranger.hold_frame(0)
+            return self._accept(frame, more) and not self._closing  # it may have had to give way
+        self._is_fresh = False
+        assert self._ticket is not None
+        self._ticket.confirm()
         return self._accept(frame, more)
 
     def _serve(self, frame: memoryview, started: float) -> None:
@@ -239,6 +259,8 @@ class Connection(asyncio.BufferedProtocol):
         if reply.work is not None:
             self._busy = True
             self._task = asyncio.get_running_loop().create_task(self._finish(reply.work, reply))
+            if self._stranger is not None:
+                self._stranger.hold_served(len(frame))
 
     async def _finish(self, work: Work, reply: Reply) -> None:
         try:
@@ -354,7 +376,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def authenticated(self) -> None:
         """Accept frames of the full size, for as long as the client likes: it has logged in."""
-        self._splitter.frame_bytes_max = self._shared.limits.frame_bytes_max
+        if self._stranger is not None:
+            self._end_strange(self._stranger)
         self._is_fresh = False
         assert self._ticket is not None
         self._ticket.confirm()

@@ -3,6 +3,9 @@
 Bytes are received into a scratch buffer shared by all connections, and a frame that lies completely in it is served
 from there without a copy: its memory is reused when the call returns. Only a frame that is still incomplete gets a
 buffer of its own, into which the socket then writes directly.
+
+Frames of a stranger, which has not logged in, are short. An incomplete one is kept as it is, so that a stranger holds
+what it has sent and no more, and is put back in front of its next bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Callable
 from penstock.net.connection.incoming import FREE_BYTES, IncomingFrame, explain_size
 from penstock.net.connection.shared import ignore
 from penstock.net.flow_control import SMALL_FRAME_BYTES, FlowControl
+from penstock.net.strangers import Stranger
 from penstock.protocol.kafka.primitives import INT32, MalformedRequest
 
 Accept = Callable[[memoryview, bool], bool]
@@ -26,7 +30,7 @@ class FrameSplitter:
     """
 
     __slots__ = ("_flow", "_head", "_incoming", "_is_decoding", "_large_frames", "_on_waiting", "_scratch",
-                 "_small_frames", "frame_bytes_max", "served")  # fmt: skip
+                 "_small_frames", "_stranger", "frame_bytes_max", "served")  # fmt: skip
 
     def __init__(
         self,
@@ -45,6 +49,19 @@ class FrameSplitter:
         self.served: IncomingFrame | None = None
         self._head = b""  # the first bytes of a frame, too few for its size or its protocol
         self._incoming: IncomingFrame | None = None
+        self._stranger: Stranger | None = None
+
+    def begin_strange(self, stranger: Stranger, frame_bytes_max: int) -> None:
+        """Take the frames of a client that has to log in first."""
+        self._stranger = stranger
+        self.frame_bytes_max = frame_bytes_max
+        self._scratch = self._scratch[: INT32.size + frame_bytes_max]  # the longest frame, and less than a second one
+
+    def end_strange(self, scratch: memoryview, frame_bytes_max: int) -> None:
+        """Take frames of the full size: the client has logged in."""
+        self._stranger = None
+        self.frame_bytes_max = frame_bytes_max
+        self._scratch = scratch
 
     @property
     def waits_for_room(self) -> bool:
@@ -62,7 +79,7 @@ class FrameSplitter:
         if start:
             self._scratch[:start] = self._head
         if self._small_frames.is_crowded or self._large_frames.is_crowded:
-            return self._scratch[start:FREE_BYTES]  # what is read now should not have to wait for room
+            return self._scratch[start : start + FREE_BYTES]  # what is read now should not have to wait for room
         return self._scratch[start:]
 
     def beginning(self, nbytes: int) -> memoryview:
@@ -96,6 +113,10 @@ class FrameSplitter:
             start = position + 4
             position = start + size
             if position > end:
+                if self._stranger is not None:
+                    self._head = bytes(scratch[start - INT32.size : end])
+                    self._stranger.hold_frame(len(self._head))
+                    return
                 self._incoming = IncomingFrame(size, scratch[start:end], self._flow, self._on_waiting)
                 if self._incoming.waits_for_room:
                     self._on_waiting()
@@ -124,6 +145,8 @@ class FrameSplitter:
             self._incoming = None
         if self.served is not None:
             self.release()
+        self._head = b""
+        self._stranger = None
         self._on_waiting = ignore
         self._is_decoding = _never
 

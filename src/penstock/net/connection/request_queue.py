@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from penstock.net.flow_control import FlowControl
+from penstock.net.flow_control import Account
 
 OVERHEAD_BYTES: Final = 100
 """Memory of a waiting request besides its bytes."""
@@ -18,10 +18,10 @@ _EMPTY: Final[deque[bytearray]] = deque()
 class RequestQueue:
     """The queue of one connection. It counts the memory of requests, for the connection and for all together."""
 
-    __slots__ = ("_flow", "frames", "held_bytes")
+    __slots__ = ("_account", "frames", "held_bytes")
 
-    def __init__(self, flow: FlowControl) -> None:
-        self._flow = flow
+    def __init__(self, account: Account) -> None:
+        self._account = account
         self.frames = _EMPTY
         """Oldest first. Changed here only; the connection asks it for every request whether something waits."""
         self.held_bytes = 0
@@ -42,6 +42,11 @@ class RequestQueue:
         self.frames = _EMPTY
         self._change(-self.held_bytes)
 
+    def move(self, account: Account) -> None:
+        """Count at another account from now on; the earlier one is about to be closed, or has nothing of it."""
+        self._account = account
+        account.change(self.held_bytes)
+
     def _change(self, delta: int) -> None:
         self.held_bytes += delta
-        self._flow.change(delta)
+        self._account.change(delta)
