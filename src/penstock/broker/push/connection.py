@@ -5,7 +5,8 @@ arrived together as one batch; frames that have to wait for something (subscript
 A client that sends a lot gets a turn of a few milliseconds before other connections get theirs.
 
 A client that does not read is sent nothing more, and nothing more is read from it: the memory that the broker needs for
-it is bounded by its transport's buffer, one read and one frame.
+it is bounded by its transport's buffer, one read and one frame. What a client has sent that has not logged in is in the
+room for strangers (`net.strangers`); it may have to give way, but takes nothing from the others.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from penstock.broker.push.requests import SERVED
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FRAME_BYTES_BEFORE_LOGIN_MAX, TURN_NS
 from penstock.net.admission.ticket import Refusal, Ticket
+from penstock.net.flow_control import Account
+from penstock.net.strangers import Stranger
 from penstock.protocol.push.data import AckData
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
 from penstock.protocol.push.messages import NO_SEQUENCE, Disconnect, Error, Heartbeat, Publish, decode, encode
@@ -42,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 UNSENT_BYTES_MAX: Final = 512 * 1024
 UNANSWERED_MAX: Final = 10_000
+QUEUED_FRAME_BYTES: Final = 150
+"""Memory of a frame that waits, besides its payload."""
 AT_ONCE: Final = frozenset((FrameType.PUBLISH, FrameType.ACK))
 CHECKED_ONLY: Final = frozenset((FrameType.HEARTBEAT, FrameType.ERROR, FrameType.DISCONNECT))
 """Frames without a handler. With `requests.SERVED` these are all frames that a client may send."""
@@ -56,11 +61,10 @@ class PushConnection(asyncio.Protocol):
     """The protocol object that asyncio drives. `memberships` are the subscriptions it is in, by name."""
 
     __slots__ = (
-        "_busy", "_door", "_frame_since", "_full_since", "_is_fresh", "_is_resting", "_outgoing", "_outgoing_bytes",
-        "_principal", "_producers", "_queue", "_reading_paused", "_security", "_splitter", "_task", "_ticket",
-        "_transport",
-        "_unanswered", "connection_id", "is_full", "last_received", "last_sent", "login", "memberships", "session",
-        "state",
+        "_account", "_busy", "_door", "_frame_since", "_full_since", "_is_fresh", "_is_resting", "_outgoing",
+        "_outgoing_bytes", "_principal", "_producers", "_queue", "_reading_paused", "_security", "_splitter",
+        "_stranger", "_task", "_ticket", "_transport", "_unanswered", "connection_id", "is_full",
+        "last_received", "last_sent", "login", "memberships", "session", "state",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +81,8 @@ class PushConnection(asyncio.Protocol):
         self._door = door
         self._security = security
         self._ticket = ticket
+        self._account: Account = door.flow  # of bytes of an incomplete frame
+        self._stranger: Stranger | None = None  # while the client has to log in
         self._is_fresh = True  # no complete frame was received, or the client has not logged in
         self.connection_id = connection_id
         self._principal = principal
@@ -120,6 +126,10 @@ class PushConnection(asyncio.Protocol):
             self._authenticate()
         except AuthenticationFailed as failure:
             self.fail(str(failure), ErrorCode.SASL_AUTHENTICATION_FAILED)
+            return
+        if not self.session.authenticated:
+            assert self._ticket is not None
+            self._account = self._stranger = Stranger(self._door.flow.strangers, self._ticket)
 
     def _authenticate(self) -> None:
         """Take what is known of the client: its certificate, or nothing. Where it has to log in, it is unknown yet."""
@@ -143,6 +153,11 @@ class PushConnection(asyncio.Protocol):
         if session.authenticated:
             self._splitter.frame_bytes_max = self._door.settings.frame_bytes_max
             self._splitter.limit_name = "push.frame_bytes_max"
+            if self._stranger is not None:
+                self._stranger.close()
+                self._stranger = None
+                self._account = self._door.flow
+                self._account.change(self._splitter.held_bytes)
 
     def logged_in(self, session: Session) -> None:
         """Take the session of a client that has logged in, or has done so again."""
@@ -153,9 +168,9 @@ class PushConnection(asyncio.Protocol):
     def _admit(self) -> Refusal | None:
         door = self._door.admission
         if self._ticket is not None:
-            self._ticket.move(door, self.abort)
+            self._ticket.move(door, self._drop)
             return None
-        admitted = door.admit(self.session.host, self.abort)
+        admitted = door.admit(self.session.host, self._drop)
         if isinstance(admitted, Refusal):
             return admitted
         self._ticket = admitted
@@ -169,23 +184,30 @@ class PushConnection(asyncio.Protocol):
         try:
             self._queue.extend(self._splitter.feed(data))
         except MalformedFrame as problem:
-            self._door.hold(-before)
+            self._account.change(-before)
             self.fail(str(problem))
             return
-        if self._is_fresh and self._queue and self.session.authenticated:
-            self._confirm()
+        if self._is_fresh and self._queue:
+            self._heard()
         if not self._splitter.held_bytes:
             self._frame_since = None
         elif self._frame_since is None or self._queue:
             self._frame_since = self.last_received
         if before != self._splitter.held_bytes:
-            self._door.hold(self._splitter.held_bytes - before)
-            if self._door.is_exhausted and self._splitter.held_bytes > UNSENT_BYTES_MAX:
+            self._account.change(self._splitter.held_bytes - before)
+            if self._door.flow.exhausted and self._splitter.held_bytes > UNSENT_BYTES_MAX:
                 self.fail(
                     "the broker holds too much for its clients at the moment; try again", ErrorCode.POLICY_VIOLATION
                 )
                 return
         self._work()
+
+    def _heard(self) -> None:
+        """Note complete frames of a client that was silent, or has not logged in: those have to be held somewhere."""
+        if self._stranger is None:
+            self._confirm()
+        else:
+            self._stranger.hold_served(sum(len(frame.payload) + QUEUED_FRAME_BYTES for frame in self._queue))
 
     def _confirm(self) -> None:
         self._is_fresh = False
@@ -200,7 +222,9 @@ class PushConnection(asyncio.Protocol):
         if self._ticket is not None:
             self._ticket.release()
         self._queue.clear()
-        self._door.hold(-self._splitter.held_bytes)
+        self._account.change(-self._splitter.held_bytes)
+        if self._stranger is not None:
+            self._stranger.close()
         if self._task is not None:
             self._task.cancel()
         if self.login is not None:
@@ -239,6 +263,11 @@ class PushConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         self._transport.abort()
+
+    def _drop(self) -> None:
+        """Close the connection without a word: it has not sent a complete frame, or not logged in."""
+        self.state = State.CLOSING  # nothing more of what was read is served
+        self.abort()
 
     # --- out ---------------------------------------------------------------------------------------------------------
 

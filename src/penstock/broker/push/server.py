@@ -70,7 +70,8 @@ class PushDoor:
         self.now: Callable[[], float] = asyncio.get_running_loop().time
         self.linger_seconds = 5.0
         """How long a client may take to read the reason why its connection is closed."""
-        self._flow = flow
+        self.flow = flow
+        """What clients hold, over all doors."""
         self._backlog = settings.kafka.backlog
         self._connections: set[PushConnection] = set()
         self._accepting: set[asyncio.Task[object]] = set()
@@ -171,15 +172,6 @@ class PushDoor:
     def broken(self, host: str, reason: str) -> None:
         self.broken_total += 1
         self._broken_lines.info("broken", "push client %s: %s", host, reason)
-
-    def hold(self, delta: int) -> None:
-        """Account for bytes of incomplete frames, over all doors."""
-        if delta:
-            self._flow.change(delta)
-
-    @property
-    def is_exhausted(self) -> bool:
-        return self._flow.exhausted
 
     # --- rights ------------------------------------------------------------------------------------------------------
 
