@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.timeouts import LEAST_MS, Waiting
-from penstock.broker.produce.transactional import is_unknown_start
+from penstock.broker.produce.transactional import has_transactional_batch, is_unknown_start
 from penstock.broker.records.checks import LoopBudget
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
@@ -59,7 +59,9 @@ class RepeatPath:
         body: ProduceRequest,
     ) -> None:
         self._broker = broker
-        self._transactional_id = body.transactional_id
+        # Only for a batch of a transaction was the right to the name asked: after a plain one, it is still to be asked.
+        is_transactional = has_transactional_batch(data.records for data in body.partitions)
+        self._transactional_id = body.transactional_id if is_transactional else None
         self._allowed_ms = body.timeout_ms if body.timeout_ms > LEAST_MS else LEAST_MS
         self._session = session
         self._authorizer = broker.access.authorizer

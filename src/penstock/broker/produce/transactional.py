@@ -1,8 +1,9 @@
 """Checks of a Produce request with transactional batches at the coordinator, before the batches are appended.
 
-First generation (up to v11): partitions were added before, or the request is refused. Second generation (v12+):
-the request adds them itself. The coordinator's record is written before the batches, but not waited for: the request is
-answered when both are on disk, and a batch that a power cut leaves without its record is found and aborted.
+Either way the producer id of the batches must be that of the request's transactional id. First generation (up to v11):
+partitions were added before, or the request is refused. Second generation (v12+): the request adds them itself. The
+coordinator's record is written before the batches, but not waited for: the request is answered when both are on disk,
+and a batch that a power cut leaves without its record is found and aborted.
 """
 
 from __future__ import annotations
@@ -92,8 +93,13 @@ def has_begun(partition: Partition, sender: ProducerIdentity) -> bool:
 def verify_partition(
     coordinator: TransactionCoordinator, transactional_id: str, sender: ProducerIdentity, partition: Partition
 ) -> None:
-    """KafkaError TRANSACTION_ABORTABLE unless it was added, which is known without asking where it has begun."""
-    if not has_begun(partition, sender):
+    """KafkaError TRANSACTION_ABORTABLE unless it was added, which is known without asking where it has begun.
+
+    The producer id must be that of the transactional id, always: the right to write was asked for the latter, and a log
+    knows only the former. While the coordinator is loading nobody knows it, and the client is told to come again.
+    """
+    is_own = coordinator.names.get(sender.producer_id) == transactional_id
+    if not (is_own and has_begun(partition, sender)):
         coordinator.verify(transactional_id, sender, TopicPartition(partition.topic, partition.index))
 
 

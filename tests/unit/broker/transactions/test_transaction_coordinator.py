@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from penstock.broker.coordination.coordinator_log import CoordinatorState
 from penstock.broker.produce.transactional import ADDING_VERSION, join_transaction
 from penstock.broker.transactions import markers, records
 from penstock.broker.transactions.states import TransactionState
@@ -80,6 +81,39 @@ def test_a_partition_whose_record_is_refused_is_not_in_the_transaction() -> None
             world.state_log("tx").refusal = None
             join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
             assert world.of("tx").partitions == {A, B}
+
+    run(test())
+
+
+def test_first_generation_a_batch_comes_under_the_transactional_id_of_its_producer() -> None:
+    """Where its transaction is open in the log, too: who may write under a name may not under another."""
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            sender = await begun(world, A, version=FIRST)
+            await world.transactions.init_producer_id("other", TIMEOUT_MS, None)
+            partition, told = world.partitions.get(*A), Outcomes()
+
+            def join(name: str) -> ErrorCode:
+                try:
+                    assert join_transaction(world.transactions, ADDING_VERSION - 1, name, sender, [partition], told)
+                except KafkaError as error:
+                    return error.code
+                return ErrorCode.NONE
+
+            assert join("tx") is ErrorCode.NONE
+            for name, code in (
+                ("other", ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+                ("unknown", ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+                ("", ErrorCode.INVALID_REQUEST),
+            ):
+                assert join(name) is code
+            shard = world.transactions.shard_of("tx")
+            assert shard is not None
+            shard.forget_all()
+            shard.state = CoordinatorState.LOADING  # as after a restart: whose producer it is, is not known yet
+            assert join("tx") is ErrorCode.NOT_ENOUGH_REPLICAS
+            assert told == []
 
     run(test())
 
