@@ -1,6 +1,11 @@
-"""Producer ids of others: they can be guessed, and a batch under one would fence its owner in a common topic."""
+"""Producer ids of others: they can be guessed, and a batch under one would fence its owner in a common topic.
+
+Those of transactions are in `test_foreign_transactions`.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +23,16 @@ LAST_EPOCH = 32_767
 NOT_OWN = ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
-@pytest.fixture
-def topic(world: AclWorld, acls: AclClient) -> str:
+def common_topic(world: AclWorld, acls: AclClient) -> str:
     """Alice and bob may write to it."""
     name = world.client().create_topic()
     acls.created(*(rule(name=name, principal=f"User:{who}", operation=WRITE) for who in ("alice", "bob")))
     return name
+
+
+@pytest.fixture
+def topic(world: AclWorld, acls: AclClient) -> str:
+    return common_topic(world, acls)
 
 
 def refusal(client: RawClient, topic: str, producer_id: int, epoch: int = LAST_EPOCH) -> ErrorCode:
@@ -61,3 +70,28 @@ def test_ids_that_nobody_has_yet(world: AclWorld, topic: str) -> None:
     given, epoch = world.client("alice").new_producer_id()
     assert given == next_one
     assert world.client("alice").produce(topic, idempotent(given, epoch, 0)).error_code == ErrorCode.NONE
+
+
+def test_nobody_pushes_the_ids_of_others_out_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.broker.produce.producer_rights.OWNERS_MAX", 20)
+    with AclWorld(tmp_path / "data") as world:
+        topic = common_topic(world, world.acls())
+        alice, bob = world.client("alice"), world.client("bob")
+        given, epoch = alice.new_producer_id()
+        assert alice.produce(topic, idempotent(given, epoch, 0)).error_code == ErrorCode.NONE
+        own = [bob.new_producer_id()[0] for _ in range(25)]
+        assert refusal(bob, topic, given) is NOT_OWN
+        assert alice.produce(topic, idempotent(given, epoch, 1)).error_code == ErrorCode.NONE
+        assert refusal(bob, topic, own[-1]) is ErrorCode.NONE
+        for client in (alice, bob):  # whose it was is not known any more
+            assert refusal(client, topic, own[0]) is NOT_OWN
+
+
+def test_ids_of_before_the_start_are_for_all_who_may_write(tmp_path: Path) -> None:
+    on_disk = {"storage": {"engine": "disk"}}
+    with AclWorld(tmp_path / "data", **on_disk) as world:
+        topic = common_topic(world, world.acls())
+        given, _ = world.client("alice").new_producer_id()
+    with AclWorld(tmp_path / "data", **on_disk) as world:
+        assert refusal(world.client("alice"), topic, given, 0) is ErrorCode.NONE
+        assert refusal(world.client("bob"), topic, given) is ErrorCode.NONE

@@ -18,6 +18,8 @@ class ProducerIds:
     """
 
     def __init__(self, next_block: Callable[[int], Awaitable[int]], first: int = 0) -> None:
+        self.first = first
+        """Ids below it may have been given out before the start; all that are given out now are not below it."""
         self._next_block = next_block
         self._next = first
         self._end = first
@@ -30,7 +32,3 @@ class ProducerIds:
                 self._end = self._next + BLOCK_SIZE
             self._next += 1
             return self._next - 1
-
-    def is_given(self, producer_id: int) -> bool:
-        """Whether this id may have been given out; those of a block that an earlier run did not use up count."""
-        return producer_id < self._next
