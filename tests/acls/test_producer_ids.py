@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from penstock.model.errors import ErrorCode
+from penstock.protocol.push import messages as m
 from tests.acls.world import AclWorld
 from tests.support.acl_client import TRANSACTIONAL_ID, WRITE, AclClient, rule
 from tests.support.batches import idempotent
+from tests.support.push_client import PushClient
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.transaction_client import V1, TransactionClient
 from tests.support.waiting import wait_until
@@ -85,6 +87,35 @@ def test_nobody_pushes_the_ids_of_others_out_of_the_table(tmp_path: Path, monkey
         assert refusal(bob, topic, own[-1]) is ErrorCode.NONE
         for client in (alice, bob):  # whose it was is not known any more
             assert refusal(client, topic, own[0]) is NOT_OWN
+
+
+def publish(client: PushClient, topic: str, sequence: int) -> int:
+    return int(client.ask(m.Publish("till-1", 5, sequence, topic, 0, None, b"x")).offset)
+
+
+def test_the_producers_of_push_clients(world: AclWorld, topic: str) -> None:
+    alice, bob = world.push("alice"), world.client("bob")
+    publish(alice, topic, 0)
+    own = bob.new_producer_id()[0]
+    for epoch in (0, 1, LAST_EPOCH):
+        assert refusal(bob, topic, own - 1, epoch) is NOT_OWN
+    assert publish(alice, topic, 1) == 1
+    assert publish(alice, topic, 1) == 1
+
+
+@pytest.mark.parametrize("door", [True, False])
+def test_the_producers_of_push_clients_after_a_restart(tmp_path: Path, door: bool) -> None:
+    """And while the push door is shut: what is in the log then is there when it opens again."""
+    on_disk = {"storage": {"engine": "disk"}}
+    with AclWorld(tmp_path / "data", **on_disk) as world:
+        topic = common_topic(world, world.acls())
+        publish(world.push("alice"), topic, 0)
+        known = world.client("alice").new_producer_id()[0] - 1
+    shut = {} if door else {"push": {"enabled": False}}
+    with AclWorld(tmp_path / "data", **on_disk, **shut) as world:
+        assert refusal(world.client("bob"), topic, known) is NOT_OWN
+    with AclWorld(tmp_path / "data", **on_disk) as world:
+        assert publish(world.push("alice"), topic, 1) == 1
 
 
 def test_ids_of_before_the_start_are_for_all_who_may_write(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from penstock.node.storage import Storage
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import Clock
 from penstock.security.access import Access
+from penstock.security.principal import Principal
 from penstock.storage.metadata.store import MetadataStore
 
 
@@ -61,7 +62,7 @@ def build_broker(
     telemetry = ClientTelemetry(
         configs=controller.configs, worker=record_worker, settings=settings.telemetry, clock=clock
     )
-    return Broker(
+    broker = Broker(
         settings=settings,
         node_id=settings.node.id,
         cluster_id=store.cluster_id,
@@ -81,6 +82,12 @@ def build_broker(
         record_worker=record_worker,
         access=access,
     )
+    if (
+        broker.producer_rights is not None
+    ):  # push clients go on as their producers, whether their door is open now or not
+        rows = store.push_producers.owners()
+        broker.producer_rights.owners.keep((producer_id, Principal.of(name)) for producer_id, name in rows)
+    return broker
 
 
 def _producer_ids(store: MetadataStore) -> ProducerIds:

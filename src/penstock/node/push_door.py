@@ -101,7 +101,13 @@ def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox, admiss
     return PushDoor(
         settings,
         subscriptions=subscriptions,
-        producers=PushProducers(store.push_producers, broker.producer_ids, clock, settings.push.producers_max),
+        producers=PushProducers(
+            store.push_producers,
+            broker.producer_ids,
+            clock,
+            settings.push.producers_max,
+            None if broker.producer_rights is None else broker.producer_rights.owners,
+        ),
         publisher=publisher,
         requests=requests,
         access=access,

@@ -14,6 +14,12 @@ class Principal(NamedTuple):
     def __str__(self) -> str:
         return f"{self.type}:{self.name}"
 
+    @classmethod
+    def of(cls, text: str) -> Principal:
+        """The principal that is written like this."""
+        kind, _, name = text.partition(":")
+        return cls(kind, name)
+
 
 ANONYMOUS: Final = Principal("User", "ANONYMOUS")
 """Kafka's principal of a client on a listener that asks for no authentication."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.broker.produce.producer_owners import ProducerOwners
 from penstock.broker.push.producers import TOUCH_MS, UNUSED_MS, PushProducers
 from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.model.errors import ErrorCode, KafkaError
@@ -27,11 +28,17 @@ def store(tmp_path: Path) -> Iterator[MetadataStore]:
     opened.close()
 
 
-def producers(store: MetadataStore, clock: ManualClock | None = None, *, count_max: int = 100) -> PushProducers:
+def producers(
+    store: MetadataStore,
+    clock: ManualClock | None = None,
+    *,
+    count_max: int = 100,
+    owners: ProducerOwners | None = None,
+) -> PushProducers:
     async def next_block(_: int) -> int:
         return next(BLOCKS)
 
-    return PushProducers(store.push_producers, ProducerIds(next_block), clock or ManualClock(), count_max)
+    return PushProducers(store.push_producers, ProducerIds(next_block), clock or ManualClock(), count_max, owners)
 
 
 def test_a_foreign_principal_with_the_same_client_id_ends_no_epoch(store: MetadataStore) -> None:
@@ -105,5 +112,23 @@ def test_those_that_were_not_used_for_a_week_are_forgotten_and_make_room(store: 
         clock.advance(UNUSED_MS + 1)
         assert await known.forget_unused() == 2
         assert await alice.ensure("old", 1) != old  # its epochs begin again
+
+    asyncio.run(run())
+
+
+def test_the_owner_of_each_is_known_as_long_as_its_row(store: MetadataStore) -> None:
+    async def run() -> None:
+        clock, owners = ManualClock(), ProducerOwners(10)
+        known = producers(store, clock, owners=owners)
+        first = await known.of(ALICE).ensure("till-1", 5)
+        other = await known.of(BOB).ensure("till-1", 5)
+        assert {key: owner.principal for key, owner in owners.of.items()} == {first: ALICE, other: BOB}
+        second = await known.of(ALICE).ensure("till-1", 6)
+        assert await known.of(ALICE).ensure("till-1", 6) == second
+        assert {key: owner.principal for key, owner in owners.of.items()} == {second: ALICE, other: BOB}
+        assert sorted(store.push_producers.owners()) == [(other, "User:bob"), (second, "User:alice")]
+        clock.advance(UNUSED_MS + 1)
+        assert await known.forget_unused() == 2
+        assert not owners.of
 
     asyncio.run(run())

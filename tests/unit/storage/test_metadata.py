@@ -225,5 +225,6 @@ def test_push_producers_of_the_schema_before_are_of_the_anonymous_principal(path
     assert store.push_producers.get("User:ANONYMOUS", "a") == ("User:ANONYMOUS", "a", 3, 1000, 5)
     assert store.push_producers.get("User:alice", "a") is None
     assert store.push_producers.count() == 2
-    assert store.push_producers.forget(6) == 1
+    assert store.push_producers.owners() == [(1000, "User:ANONYMOUS"), (1001, "User:ANONYMOUS")]
+    assert store.push_producers.forget(6) == [1000]
     store.close()

@@ -2,7 +2,8 @@
 
 With a producer id, the log's own producer state recognises messages that are sent again, even after a crash. A larger
 epoch is a new incarnation of the client and gets another id, so that its sequences start again; a smaller one is
-refused. A client is a principal and a client id, so that nobody can end the epoch of another principal's client.
+refused. A client is a principal and a client id, so that nobody can end the epoch of another principal's client, and
+while there are rules nobody else writes a batch under its producer id over Kafka.
 
 A row is made by merely publishing, so there are bounds: on the length of a client id, on the number of rows
 (`push.producers_max`), and on the time for which an unused one is kept.
@@ -16,6 +17,7 @@ from collections import OrderedDict
 from typing import Final
 from weakref import WeakValueDictionary
 
+from penstock.broker.produce.producer_owners import ProducerOwners
 from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import CLIENT_ID_BYTES_MAX
@@ -55,12 +57,23 @@ class PrincipalProducers:
 
 
 class PushProducers:
-    """The producers of all push clients. Those in use are in memory; the rest are in meta.db."""
+    """The producers of all push clients. Those in use are in memory; the rest are in meta.db.
 
-    def __init__(self, store: StoredPushProducers, producer_ids: ProducerIds, clock: Clock, count_max: int) -> None:
+    `owners` has the owner of every row while there are rules, and of the rows of earlier starts from the beginning.
+    """
+
+    def __init__(
+        self,
+        store: StoredPushProducers,
+        producer_ids: ProducerIds,
+        clock: Clock,
+        count_max: int,
+        owners: ProducerOwners | None = None,
+    ) -> None:
         self.clock = clock
         self._store = store
         self._producer_ids = producer_ids
+        self._owners = owners
         self._count_max = count_max
         self._count: int | None = None  # of rows in the store, once it was asked for
         self._principals: WeakValueDictionary[str, PrincipalProducers] = WeakValueDictionary()
@@ -88,6 +101,10 @@ class PushProducers:
             producer_id = await self._producer_ids.next() if known is None else known
             changed = PushProducerRow(own.principal, client_id, epoch, producer_id, self.clock.now_ms())
             await asyncio.to_thread(self._store.put, changed)
+            if self._owners is not None:
+                if row is not None:
+                    self._owners.release([row.producer_id])
+                self._owners.keep([(producer_id, Principal.of(own.principal))])
             if row is None and self._count is not None:
                 self._count += 1
             self._remember(own, changed)
@@ -128,8 +145,10 @@ class PushProducers:
             for key in [key for key, own in self._recent.items() if own.rows[key[1]].used_ms < before_ms]:
                 self._drop(key)
             forgotten = await asyncio.to_thread(self._store.forget, before_ms)
+            if self._owners is not None:
+                self._owners.release(forgotten)
             self._count = None
-            return forgotten
+            return len(forgotten)
 
 
 def check_epoch(row: PushProducerRow, epoch: int) -> int | None:

@@ -32,6 +32,10 @@ class StoredPushProducers:
         )
         return PushProducerRow(*rows[0]) if rows else None
 
+    def owners(self) -> list[tuple[int, str]]:
+        """Each producer id and the principal that publishes under it."""
+        return self._database.read("SELECT producer_id, principal FROM push_producers")
+
     def count(self) -> int:
         return int(self._database.read("SELECT count(*) FROM push_producers")[0][0])
 
@@ -39,7 +43,10 @@ class StoredPushProducers:
         with self._database.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO push_producers VALUES (?, ?, ?, ?, ?)", row)
 
-    def forget(self, unused_since_ms: int) -> int:
-        """Delete those that were not used since; returns how many."""
+    def forget(self, unused_since_ms: int) -> list[int]:
+        """Delete those that were not used since; returns their producer ids."""
+        since = (unused_since_ms,)
         with self._database.transaction() as connection:
-            return connection.execute("DELETE FROM push_producers WHERE used_ms < ?", (unused_since_ms,)).rowcount
+            rows = connection.execute("SELECT producer_id FROM push_producers WHERE used_ms < ?", since).fetchall()
+            connection.execute("DELETE FROM push_producers WHERE used_ms < ?", since)
+        return [int(producer_id) for (producer_id,) in rows]
