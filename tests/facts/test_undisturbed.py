@@ -2,10 +2,7 @@
 
 import os
 import signal
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +14,12 @@ from tests.support import batches
 from tests.support.batches import Record
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
+from tests.support.undisturbed import nobody_waits
 from tests.support.waiting import wait_until
 from tests.support.wire import encode_request, frame
 
 pytestmark = [pytest.mark.feature("F-01"), pytest.mark.usefixtures("penstock_only")]
 
-PAUSE_MAX_S = 0.15
-"""Far below what decoding takes. The time of the broker on a processor counts: a busy machine changes nothing."""
 LARGE = {"max.message.bytes": "20000000"}
 COMPACTED = {"cleanup.policy": "compact", **LARGE}
 GZIPPED = {"compression.type": "gzip", **LARGE}
@@ -41,38 +37,6 @@ def many() -> bytes:
 def bomb() -> bytes:
     body = bytes(cramjam.gzip.compress(bytes(300 << 20)))
     return batches.batch([Record(key=b"k")], body=body, codec=batches.CODEC_GZIP)
-
-
-def broker_seconds(broker: BrokerProcess) -> float:
-    """The time that all threads of the broker have had on a processor; its workers are processes of their own."""
-    tasks = Path(f"/proc/{broker.pid}/task").glob("*/schedstat")
-    return sum(int(schedstat.read_text().split()[0]) for schedstat in tasks) / 1e9
-
-
-@contextmanager
-def nobody_waits(other: RawClient, broker: BrokerProcess) -> Iterator[None]:
-    """Another client's round trips go on meanwhile, and the broker does nothing long before it answers."""
-    pauses: list[float] = []
-    ended = threading.Event()
-
-    def ask() -> None:
-        while not ended.is_set():
-            started = broker_seconds(broker)
-            other.call("api_versions", 0)
-            pauses.append(broker_seconds(broker) - started)
-            time.sleep(0.002)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        wait_until(lambda: len(pauses) > 5, what="the other client is at it")
-        pauses.clear()
-        yield
-        wait_until(lambda: len(pauses) > 0, what="at least one round trip meanwhile")
-    finally:
-        ended.set()
-        asking.join()
-    assert max(pauses) < PAUSE_MAX_S
 
 
 def test_many_records_on_a_compacted_topic(

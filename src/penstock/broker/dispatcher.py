@@ -2,7 +2,7 @@
 
 Produce and Fetch decode their frames themselves. Handlers and schemas are loaded when a version of an API is first
 used, since all of them take more than a second; in a thread, since each takes long enough for other clients to notice.
-A large request is decoded in a thread for the same reason.
+A large request is decoded, and a large answer encoded, in a thread for the same reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.net.connection.scratch import kept
 from penstock.net.reply import Buffers, Reply
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, response_header
-from penstock.protocol.kafka.messages import Entity, decode_request, encode, load
+from penstock.protocol.kafka.messages import Entity, decode_request, encode, is_long, load
 from penstock.protocol.kafka.primitives import MalformedRequest
 
 _NO_FRAME: Final = memoryview(b"")
@@ -77,19 +77,29 @@ class Dispatcher:
         result = handler(self._broker, request)
         if isinstance(result, CoroutineType):
             return Reply.when(self._encode_later(request.api, result))
-        return result if isinstance(result, Reply) else Reply.now(self._encoded(request.api, result))
+        if isinstance(result, Reply):
+            return result
+        if isinstance(result, bytes | bytearray):
+            return Reply.now([result])
+        self._count(request.api, result)
+        return Reply.when(_encode_in_thread(result)) if is_long(result) else Reply.now([encode(result)])
 
-    async def _encode_later(self, api: Api, result: Coroutine[Any, Any, Any]) -> Buffers | None:
-        return self._encoded(api, await result)
-
-    def _encoded(self, api: Api, result: Entity | bytes) -> Buffers:
-        """Encode a response and count its error as a whole; errors of its parts are counted by the handler."""
+    async def _encode_later(self, api: Api, coming: Coroutine[Any, Any, Any]) -> Buffers | None:
+        result = await coming
         if isinstance(result, bytes | bytearray):
             return [result]
+        self._count(api, result)
+        return await _encode_in_thread(result) if is_long(result) else [encode(result)]
+
+    def _count(self, api: Api, result: Entity) -> None:
+        """Count the error of a response as a whole; errors of its parts are counted by the handler."""
         code = getattr(result, "error_code", None)
         if code:
             self._broker.metrics.requests.failed(api.key, ErrorCode(code).name)
-        return [encode(result)]
+
+
+async def _encode_in_thread(result: Entity) -> Buffers:
+    return [await asyncio.to_thread(encode, result)]
 
 
 def _with_own_frame(request: AnyRequest) -> AnyRequest:

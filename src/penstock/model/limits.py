@@ -55,6 +55,8 @@ FRAME_BYTES_BEFORE_LOGIN_MAX: Final = 64 * KIB
 REQUEST_ELEMENTS_MAX: Final = 500_000
 # A larger request is decoded in a thread: one that is all array elements takes 10 ms for so many bytes.
 REQUEST_BYTES_DECODED_AT_ONCE: Final = 32 * KIB
+# An answer with more elements in its arrays is encoded in a thread: one takes 10 to 20 µs.
+ELEMENTS_ENCODED_AT_ONCE: Final = 500
 # An answer other than that of a Fetch; clients read at most so much by default (librdkafka: 100,000,000).
 ANSWER_BYTES_MAX: Final = 100 * MIB
 # The same when clients that do not read have used up queued_bytes_total_max.

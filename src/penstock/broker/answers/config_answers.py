@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable
 from penstock.broker.request import AnyRequest
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import Entity
+from penstock.runtime.turns import Turns
 
 
 async def answer_each(request: AnyRequest, change: Callable[[Entity], Awaitable[None]]) -> list[Entity]:
     """One answer per resource of the request."""
     resources = request.body.resources
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    answers = []
+    answers, turns = [], Turns()
     for resource in resources:
         code, message = ErrorCode.NONE, None
         try:
@@ -31,4 +32,5 @@ async def answer_each(request: AnyRequest, change: Callable[[Entity], Awaitable[
                 resource_name=resource.resource_name,
             )
         )
+        await turns.pause()
     return answers

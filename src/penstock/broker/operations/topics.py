@@ -8,6 +8,7 @@ from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.controller.topics_frontend import Admit, TopicsFrontend
 from penstock.cluster.topics import Topic, TopicTable
 from penstock.model.errors import KafkaError
+from penstock.runtime.turns import Steps, finish
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.security.session import Session
@@ -42,9 +43,7 @@ class TopicOperations:
         self, session: Session, wanted: Sequence[NewTopic], *, validate_only: bool = False, admit: Admit | None = None
     ) -> list[Result]:
         """One result per topic, in order; those that can be made are made together."""
-        results: list[Result | None] = []
-        for new in wanted:
-            results.append(self._refusal(session, Operation.CREATE, new.name))
+        results = await finish(self._refusals(session, Operation.CREATE, [new.name for new in wanted]))
         allowed = [new for new, refusal in zip(wanted, results, strict=True) if refusal is None]
         made = iter(await self._frontend.create(allowed, validate_only=validate_only, admit=admit))
         return [next(made) if refusal is None else refusal for refusal in results]
@@ -74,11 +73,18 @@ class TopicOperations:
         self, session: Session, topics: Sequence[Topic], *, admit: Admit | None = None
     ) -> list[KafkaError | None]:
         """One result per topic, in order."""
-        results: list[Result | None] = [self._refusal(session, Operation.DELETE, topic.name) for topic in topics]
+        results = await finish(self._refusals(session, Operation.DELETE, [topic.name for topic in topics]))
         allowed = [topic.topic_id for topic, refusal in zip(topics, results, strict=True) if refusal is None]
         deleted = iter(await self._frontend.delete(allowed, admit=admit))
         outcomes = [next(deleted) if refusal is None else refusal for refusal in results]
         return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
+
+    def _refusals(self, session: Session, operation: Operation, names: Iterable[str]) -> Steps[list[KafkaError | None]]:
+        refusals = []
+        for name in names:
+            refusals.append(self._refusal(session, operation, name))
+            yield
+        return refusals
 
     def _refusal(self, session: Session, operation: Operation, name: str) -> KafkaError | None:
         try:

@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from penstock.model.ids import NO_TOPIC_ID
+from penstock.model.limits import ELEMENTS_ENCODED_AT_ONCE
 from penstock.protocol.kafka.array_bounds import check_arrays
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.kafka.quick_kio import EntityType, KioErrorCode, entity_reader, entity_writer, kio_index
@@ -167,6 +168,35 @@ def load(api_key: int, version: int) -> None:
     request_reader(api_key, version)
     response_messages(api_key, version)
     entity_writer(kio_index.load_response_schema(api_key, version))
+
+
+def is_long(entity: Entity) -> bool:
+    """Whether encoding takes so long that others would notice."""
+    return _room_left(entity, ELEMENTS_ENCODED_AT_ONCE) < 0
+
+
+def _room_left(entity: Entity, room: int) -> int:
+    """What is left of `room` after the elements of all arrays in an entity; below 0 as soon as they are too many."""
+    for name in _array_fields(entity.__class__):
+        array = getattr(entity, name)
+        if not array:
+            continue
+        room -= len(array)
+        if room < 0:
+            return room
+        if _array_fields(array[0].__class__):
+            for element in array:
+                room = _room_left(element, room)
+                if room < 0:
+                    return room
+    return room
+
+
+@functools.cache
+def _array_fields(entity_class: type[object]) -> tuple[str, ...]:
+    if not dataclasses.is_dataclass(entity_class):
+        return ()
+    return tuple(item.name for item in dataclasses.fields(entity_class) if str(item.type).startswith("tuple"))
 
 
 def encode(entity: Entity) -> bytes:

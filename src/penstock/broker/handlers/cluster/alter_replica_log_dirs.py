@@ -14,10 +14,12 @@ Version notes: none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -31,31 +33,31 @@ if TYPE_CHECKING:
     AlterReplicaLogDirs = Request[AlterReplicaLogDirsRequest, AlterReplicaLogDirsBuilders]
 
 
-def handle(broker: Broker, request: AlterReplicaLogDirs) -> AlterReplicaLogDirsResponse:
+def handle(
+    broker: Broker, request: AlterReplicaLogDirs
+) -> AlterReplicaLogDirsResponse | Coroutine[Any, Any, AlterReplicaLogDirsResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: AlterReplicaLogDirs) -> Steps[AlterReplicaLogDirsResponse]:
     targets: dict[str, dict[int, str]] = {}
     for directory in request.body.dirs:
         for topic in directory.topics:
             if topic.partitions:
                 targets.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
+            yield
     allowed = broker.access.allows_cluster(request.session, Operation.ALTER)
     reply = request.reply
-    return reply.AlterReplicaLogDirsResponse(
-        results=[
-            reply.AlterReplicaLogDirTopicResult(
-                topic_name=name,
-                partitions=[
-                    reply.AlterReplicaLogDirPartitionResult(
-                        partition_index=index,
-                        error_code=_result(broker, name, index, path)
-                        if allowed
-                        else ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-                    )
-                    for index, path in partitions.items()
-                ],
-            )
-            for name, partitions in targets.items()
-        ],
-    )
+    results = []
+    for name, wanted in targets.items():
+        partitions = []
+        for index, path in wanted.items():
+            code = _result(broker, name, index, path) if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            partitions.append(reply.AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code))
+            yield
+        results.append(reply.AlterReplicaLogDirTopicResult(topic_name=name, partitions=partitions))
+        yield
+    return reply.AlterReplicaLogDirsResponse(results=results)
 
 
 def _result(broker: Broker, name: str, index: int, path: str) -> ErrorCode:

@@ -73,6 +73,7 @@ async def _topics(broker: Broker, request: DescribeLogDirs, flexible: bool) -> A
     turns = Turns()
     for name, indexes in _wanted(broker, request):
         partitions = []
+        await turns.pause()
         for index in indexes:
             await turns.pause()
             sizes = _sizes(broker, name, index)

@@ -17,11 +17,13 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -38,7 +40,13 @@ if TYPE_CHECKING:
 CLUSTER_METADATA: Final = "__cluster_metadata"
 
 
-def handle(broker: Broker, request: DescribeQuorum) -> DescribeQuorumResponse:
+def handle(
+    broker: Broker, request: DescribeQuorum
+) -> DescribeQuorumResponse | Coroutine[Any, Any, DescribeQuorumResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: DescribeQuorum) -> Steps[DescribeQuorumResponse]:
     if not broker.access.allows_cluster(request.session, Operation.DESCRIBE):
         return request.reply.DescribeQuorumResponse(
             error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message="", topics=[], nodes=[]
@@ -47,16 +55,18 @@ def handle(broker: Broker, request: DescribeQuorum) -> DescribeQuorumResponse:
     known = asked == [(CLUSTER_METADATA, [0])]
     endpoint = broker.endpoint(request)
     reply = request.reply
+    topics = []
+    for name, indexes in asked:
+        partitions = []
+        for index in indexes:
+            partitions.append(_quorum(broker, request) if known else _unknown(request, index))
+            yield
+        topics.append(reply.TopicData(topic_name=name, partitions=partitions))
+        yield
     return reply.DescribeQuorumResponse(
         error_code=ErrorCode.NONE,
         error_message="",
-        topics=[
-            reply.TopicData(
-                topic_name=name,
-                partitions=[_quorum(broker, request) if known else _unknown(request, index) for index in indexes],
-            )
-            for name, indexes in asked
-        ],
+        topics=topics,
         nodes=[
             reply.Node(
                 node_id=broker.node_id,

@@ -22,6 +22,7 @@ from penstock.broker.quotas.entity import make_entity
 from penstock.broker.quotas.quota_table import Alteration
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -38,16 +39,21 @@ if TYPE_CHECKING:
 
 
 async def handle(broker: Broker, request: AlterClientQuotas) -> AlterClientQuotasResponse:
-    alterations = [_alteration(entry) for entry in request.body.entries]
+    alterations, turns = [], Turns()
+    for entry in request.body.entries:
+        alterations.append(_alteration(entry))
+        await turns.pause()
     results: dict[QuotaEntity, KafkaError | None]
     try:
         broker.access.check_cluster(request.session, Operation.ALTER_CONFIGS)
         results = await broker.quotas.alter(alterations, validate_only=request.body.validate_only)
     except KafkaError as error:  # a missing right, or the store: none of them was changed
         results = {alteration.entity: error for alteration in alterations}
-    return request.reply.AlterClientQuotasResponse(
-        entries=[_result(request, entity, error) for entity, error in results.items()]
-    )
+    answers = []
+    for entity, problem in results.items():
+        answers.append(_result(request, entity, problem))
+        await turns.pause()
+    return request.reply.AlterClientQuotasResponse(entries=answers)
 
 
 def _alteration(entry: AlteredEntry) -> Alteration:

@@ -12,12 +12,14 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -39,7 +41,13 @@ LISTED = (
 )
 
 
-def handle(broker: Broker, request: ListConfigResources) -> ListConfigResourcesResponse:
+def handle(
+    broker: Broker, request: ListConfigResources
+) -> ListConfigResourcesResponse | Coroutine[Any, Any, ListConfigResourcesResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: ListConfigResources) -> Steps[ListConfigResourcesResponse]:
     if not broker.access.allows_cluster(request.session, Operation.DESCRIBE_CONFIGS):
         return request.reply.ListConfigResourcesResponse(
             error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, config_resources=()
@@ -52,14 +60,12 @@ def handle(broker: Broker, request: ListConfigResources) -> ListConfigResourcesR
                 error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=()
             )
         wanted = [kind for kind in LISTED if not asked or kind in asked]
-    return request.reply.ListConfigResourcesResponse(
-        error_code=ErrorCode.NONE,
-        config_resources=[
-            request.reply.ConfigResource(resource_name=name, resource_type=kind)
-            for kind in wanted
-            for name in _names(broker, kind)
-        ],
-    )
+    found = []
+    for kind in wanted:
+        for name in _names(broker, kind):
+            found.append(request.reply.ConfigResource(resource_name=name, resource_type=kind))
+            yield
+    return request.reply.ListConfigResourcesResponse(error_code=ErrorCode.NONE, config_resources=found)
 
 
 def _names(broker: Broker, kind: ConfigResourceType) -> list[str]:

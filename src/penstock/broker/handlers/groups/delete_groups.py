@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.delete_groups import DeleteGroupsBuilders, DeleteGroupsResponse
@@ -23,14 +24,21 @@ if TYPE_CHECKING:
 
     DeleteGroups = Request[DeleteGroupsRequest, DeleteGroupsBuilders]
 
+GROUPS_AT_ONCE = 50
+"""Deletions that wait for the disk together; each is a task, and the loop runs all tasks that it has."""
+
 
 async def handle(broker: Broker, request: DeleteGroups) -> DeleteGroupsResponse:
     names = list(dict.fromkeys(request.body.groups_names))
-    codes = await asyncio.gather(*(_delete(broker, request, name) for name in names))
-    results = [
-        request.reply.DeletableGroupResult(group_id=name, error_code=code)
-        for name, code in zip(names, codes, strict=True)
-    ]
+    results, turns = [], Turns()
+    for first in range(0, len(names), GROUPS_AT_ONCE):
+        some = names[first : first + GROUPS_AT_ONCE]
+        codes = await asyncio.gather(*(_delete(broker, request, name) for name in some))
+        results += [
+            request.reply.DeletableGroupResult(group_id=name, error_code=code)
+            for name, code in zip(some, codes, strict=True)
+        ]
+        await turns.pause()
     return request.reply.DeleteGroupsResponse(results=results)
 
 

@@ -13,7 +13,8 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.answers.authorized_operations import group_operations
@@ -23,6 +24,7 @@ from penstock.broker.groups.group_state import GroupState
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.versioned import field
+from penstock.runtime.turns import Steps, begin
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.describe_groups import (
@@ -39,9 +41,18 @@ MEMBER_BYTES = 200
 """Ids, names and address of a member, about."""
 
 
-def handle(broker: Broker, request: DescribeGroups) -> DescribeGroupsResponse:
+def handle(
+    broker: Broker, request: DescribeGroups
+) -> DescribeGroupsResponse | Coroutine[Any, Any, DescribeGroupsResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: DescribeGroups) -> Steps[DescribeGroupsResponse]:
     size = AnswerSize(broker.flow)
-    groups = [_describe(broker, request, group_id, size) for group_id in request.body.groups]
+    groups = []
+    for group_id in request.body.groups:
+        groups.append(_describe(broker, request, group_id, size))
+        yield
     return request.reply.DescribeGroupsResponse(groups=groups)
 
 

@@ -20,6 +20,7 @@ from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
 from penstock.protocol.kafka.versioned import field
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ async def handle(broker: Broker, request: FindCoordinator) -> FindCoordinatorRes
             host=place.endpoint.host,
             port=place.endpoint.port,
         )
-    coordinators = []
+    coordinators, turns = [], Turns()
     for key in request.body.coordinator_keys:
         place = _place(broker, request, code, key_type, key)
         coordinators.append(
@@ -65,6 +66,7 @@ async def handle(broker: Broker, request: FindCoordinator) -> FindCoordinatorRes
                 port=place.endpoint.port,
             )
         )
+        await turns.pause()
     return request.reply.FindCoordinatorResponse(coordinators=coordinators)
 
 

@@ -18,6 +18,7 @@ from penstock.broker.broker import Broker
 from penstock.broker.groups.claim import Identity
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ async def handle(broker: Broker, request: LeaveGroup) -> LeaveGroupResponse:
         codes = (error.code,) * len(leaving)  # there is no such group
     if request.version < 3:
         return reply.LeaveGroupResponse(error_code=codes[0])
-    members = [
-        reply.MemberResponse(member_id=item.member_id, group_instance_id=item.instance_id, error_code=code)
-        for item, code in zip(leaving, codes, strict=True)
-    ]
+    members, turns = [], Turns()
+    for item, code in zip(leaving, codes, strict=True):
+        members.append(
+            reply.MemberResponse(member_id=item.member_id, group_instance_id=item.instance_id, error_code=code)
+        )
+        await turns.pause()
     return reply.LeaveGroupResponse(error_code=ErrorCode.NONE, members=members)

@@ -15,7 +15,6 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from sys import getsizeof
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, TopicId
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.runtime.turns import Steps, Turns, finish
 from penstock.security.resources import Operation
 
 Key = str | TopicId | None
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     OffsetCommit = Request[OffsetCommitRequest, OffsetCommitBuilders]
 
 Codes = dict[tuple[str, int], ErrorCode]
+OFFSETS_AT_ONCE = 100
 
 
 async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
@@ -54,7 +55,9 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
     rows: Rows = {}
     known: Known = []
     may_commit = broker.access.allows_group(request.session, Operation.READ, request.body.group_id)
+    turns = Turns()
     for wanted in request.body.topics:
+        await turns.pause()
         key: Key = wanted.topic_id if by_id else wanted.name
         topic = broker.topics.get_by_id(wanted.topic_id) if by_id else broker.topics.get(wanted.name)
         refusal = ErrorCode.NONE if may_commit else ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -64,6 +67,7 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
         if refusal is not ErrorCode.NONE:
             for item in wanted.partitions:
                 _add(request, rows, key, item.partition_index, refusal)
+                await turns.pause()
             continue
         count = 0 if topic is None else topic.partition_count
         existing = [item for item in wanted.partitions if 0 <= item.partition_index < count]
@@ -71,32 +75,38 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
         for item in wanted.partitions:
             if not 0 <= item.partition_index < count:
                 _add(request, rows, key, item.partition_index, unknown)
+                await turns.pause()
         if topic is not None:
             known.append((topic, existing))
     codes: Codes = {}
     changes: list[OffsetChange] = []
     text_bytes = 0
     for topic, existing in known:
-        text_bytes += _collect(broker, request, topic, existing, codes, changes)
+        for first in range(0, len(existing), OFFSETS_AT_ONCE):
+            some = existing[first : first + OFFSETS_AT_ONCE]
+            text_bytes += _collect(broker, request, topic, some, codes, changes)
+            await turns.pause()
     if codes:
         await _commit(broker, request, codes, changes, text_bytes)
-    topics = [_topic(request, key, partitions) for key, partitions in _answered(request, rows, known, codes)]
-    return request.reply.OffsetCommitResponse(topics=topics)
+    return request.reply.OffsetCommitResponse(topics=await finish(_answered(request, rows, known, codes)))
 
 
-def _answered(
-    request: OffsetCommit, rows: Rows, known: Known, codes: Codes
-) -> Iterator[tuple[Key, list[OffsetCommitResponsePartition]]]:
+def _answered(request: OffsetCommit, rows: Rows, known: Known, codes: Codes) -> Steps[list[OffsetCommitResponseTopic]]:
     """Order answers as Kafka does: as asked for, but if a topic is unknown, it comes first and topics are merged."""
+    topics = []
     anything_unknown = bool(rows)
     for topic, existing in known:
         key: Key = topic.topic_id if request.version >= 10 else topic.name
         into: Rows = rows if anything_unknown else {}
         for item in existing:
             _add(request, into, key, item.partition_index, codes[topic.name, item.partition_index])
+            yield
         if not anything_unknown:
-            yield from into.items()
-    yield from rows.items()
+            topics += [_topic(request, *item) for item in into.items()]
+    for key, partitions in rows.items():
+        topics.append(_topic(request, key, partitions))
+        yield
+    return topics
 
 
 def _topic(

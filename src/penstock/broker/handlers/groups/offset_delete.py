@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.offset_delete import (
@@ -31,6 +32,7 @@ async def handle(broker: Broker, request: OffsetDelete) -> OffsetDeleteResponse:
     reply = request.reply
     existing: list[tuple[str, int]] = []
     codes: dict[tuple[str, int], ErrorCode] = {}
+    turns = Turns()
     for wanted in request.body.topics:
         topic = broker.topics.get(wanted.name)
         count = 0 if topic is None else topic.partition_count
@@ -43,6 +45,8 @@ async def handle(broker: Broker, request: OffsetDelete) -> OffsetDeleteResponse:
                 existing.append((wanted.name, index))
             else:
                 codes[wanted.name, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            await turns.pause()
+        await turns.pause()
     try:
         codes |= await broker.operations.offsets.delete(request.session, request.body.group_id, existing)
     except KafkaError as error:
@@ -53,7 +57,9 @@ async def handle(broker: Broker, request: OffsetDelete) -> OffsetDeleteResponse:
         code = codes[name, index]
         row = reply.OffsetDeleteResponsePartition(partition_index=index, error_code=code)
         topics.setdefault(name, []).append(row)
-    return reply.OffsetDeleteResponse(
-        error_code=ErrorCode.NONE,
-        topics=[reply.OffsetDeleteResponseTopic(name=name, partitions=rows) for name, rows in topics.items()],
-    )
+        await turns.pause()
+    answers = []
+    for name, rows in topics.items():
+        answers.append(reply.OffsetDeleteResponseTopic(name=name, partitions=rows))
+        await turns.pause()
+    return reply.OffsetDeleteResponse(error_code=ErrorCode.NONE, topics=answers)

@@ -16,8 +16,8 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 from uuid import UUID
 
 from penstock.broker.answers.answer_size import AnswerSize
@@ -30,12 +30,12 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
 from penstock.protocol.kafka.versioned import field
+from penstock.runtime.turns import Steps, begin
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.offset_fetch import (
         OffsetFetchBuilders,
         OffsetFetchResponse,
-        OffsetFetchResponseGroup,
         OffsetFetchResponseTopic,
         OffsetFetchResponseTopics,
     )
@@ -68,36 +68,50 @@ class _Topic(NamedTuple):
     partitions: list[_Partition]
 
 
-def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse:
-    if request.version >= 8:
-        size = AnswerSize(broker.flow)
-        groups = [_group(broker, request, group, size) for group in request.body.groups]
-        return request.reply.OffsetFetchResponse(groups=groups)
-    code, found = _fetch(broker, request, request.body)
+def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse | Coroutine[Any, Any, OffsetFetchResponse]:
+    return begin(_groups(broker, request) if request.version >= 8 else _single_group(broker, request))
+
+
+def _groups(broker: Broker, request: OffsetFetch) -> Steps[OffsetFetchResponse]:
+    size = AnswerSize(broker.flow)
+    groups = []
+    for body in request.body.groups:
+        code, found = yield from _fetch(broker, request, body)
+        topics = []
+        for topic in found:
+            size.add(sum(len(each["metadata"] or "") + PARTITION_BYTES for each in topic.partitions))
+            topics.append((yield from _group_topic(request.reply, topic)))
+        group = request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
+        groups.append(group)
+        yield
+    return request.reply.OffsetFetchResponse(groups=groups)
+
+
+def _single_group(broker: Broker, request: OffsetFetch) -> Steps[OffsetFetchResponse]:
+    code, found = yield from _fetch(broker, request, request.body)
     if code is not ErrorCode.NONE and request.version < 2:
-        wanted = request.body.topics or ()
-        found = [_Topic(item.name, None, _partitions(None, item.partition_indexes, {}, code)) for item in wanted]
-    topics = [_single_group_topic(request.reply, topic) for topic in found]
+        for item in request.body.topics or ():
+            partitions = yield from _partitions(None, item.partition_indexes, {}, code)
+            found.append(_Topic(item.name, None, partitions))
+    topics = []
+    for topic in found:
+        topics.append((yield from _single_group_topic(request.reply, topic)))
     return request.reply.OffsetFetchResponse(topics=topics, error_code=code)
 
 
-def _group(
-    broker: Broker, request: OffsetFetch, body: OffsetFetchRequestGroup, size: AnswerSize
-) -> OffsetFetchResponseGroup:
-    code, found = _fetch(broker, request, body)
-    for topic in found:
-        size.add(sum(len(each["metadata"] or "") + PARTITION_BYTES for each in topic.partitions))
-    topics = [_group_topic(request.reply, topic) for topic in found]
-    return request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
-
-
-def _single_group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> OffsetFetchResponseTopic:
-    partitions = [reply.OffsetFetchResponsePartition(**each) for each in topic.partitions]
+def _single_group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> Steps[OffsetFetchResponseTopic]:
+    partitions = []
+    for each in topic.partitions:
+        partitions.append(reply.OffsetFetchResponsePartition(**each))
+        yield
     return reply.OffsetFetchResponseTopic(name=topic.name, partitions=partitions)
 
 
-def _group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> OffsetFetchResponseTopics:
-    partitions = [reply.OffsetFetchResponsePartitions(**each) for each in topic.partitions]
+def _group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> Steps[OffsetFetchResponseTopics]:
+    partitions = []
+    for each in topic.partitions:
+        partitions.append(reply.OffsetFetchResponsePartitions(**each))
+        yield
     return reply.OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
 
 
@@ -106,14 +120,14 @@ def _group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> OffsetFetchRespon
 
 def _fetch(
     broker: Broker, request: OffsetFetch, body: OffsetFetchRequest | OffsetFetchRequestGroup
-) -> tuple[ErrorCode, list[_Topic]]:
+) -> Steps[tuple[ErrorCode, list[_Topic]]]:
     try:
         committed = broker.operations.offsets.committed(request.session, body.group_id)
     except KafkaError as error:
         return error.code, []
     is_unstable = _unstable(broker, request, body.group_id)
     if body.topics is None:
-        return ErrorCode.NONE, _everything(broker, request, committed, is_unstable)
+        return ErrorCode.NONE, (yield from _everything(broker, request, committed, is_unstable))
     topics = []
     for wanted in body.topics:
         code, topic, topic_id = ErrorCode.NONE, None, None
@@ -128,8 +142,9 @@ def _fetch(
         if name and not broker.operations.offsets.describable(request.session, name):
             code, offsets = ErrorCode.TOPIC_AUTHORIZATION_FAILED, {}
         unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
-        partitions = _partitions(topic, wanted.partition_indexes, offsets, code, unstable)
+        partitions = yield from _partitions(topic, wanted.partition_indexes, offsets, code, unstable)
         topics.append(_Topic(name, topic_id, partitions))
+        yield
     return ErrorCode.NONE, topics
 
 
@@ -144,15 +159,16 @@ def _everything(
     request: OffsetFetch,
     committed: Table,
     is_unstable: Callable[[str, int], bool],
-) -> list[_Topic]:
+) -> Steps[list[_Topic]]:
     topics = []
-    for name, offsets in committed.items():
+    for name, offsets in tuple(committed.items()):  # others may commit meanwhile
+        yield
         if not broker.operations.offsets.describable(request.session, name):
             continue
         topic = broker.topics.get(name)
         if topic is not None or request.version < 10:  # without a topic there is no id to say
             unstable = {index for index in offsets if is_unstable(name, index)}
-            partitions = _partitions(topic, offsets, offsets, ErrorCode.NONE, unstable)
+            partitions = yield from _partitions(topic, tuple(offsets), offsets, ErrorCode.NONE, unstable)
             topics.append(_Topic(name, None if topic is None else topic.topic_id, partitions))
     return topics
 
@@ -163,7 +179,7 @@ def _partitions(
     offsets: dict[int, CommittedOffset],
     code: ErrorCode,
     unstable: Collection[int] = (),
-) -> list[_Partition]:
+) -> Steps[list[_Partition]]:
     partitions: list[_Partition] = []
     for index in indexes:
         found = _NEVER if index in unstable else offsets.get(index, _NEVER)
@@ -178,4 +194,5 @@ def _partitions(
                 "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
             }
         )
+        yield
     return partitions

@@ -20,6 +20,7 @@ from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -39,16 +40,17 @@ NO_OFFSET = -1
 
 async def handle(broker: Broker, request: DeleteRecords) -> DeleteRecordsResponse:
     topics: dict[str, dict[int, DeleteRecordsPartitionResult]] = {}
+    turns = Turns()
     for topic in request.body.topics:
         for wanted in topic.partitions:
             index = wanted.partition_index
             topics.setdefault(topic.name, {})[index] = await _result(broker, request, topic.name, index, wanted.offset)
-    return request.reply.DeleteRecordsResponse(
-        topics=[
-            request.reply.DeleteRecordsTopicResult(name=name, partitions=list(partitions.values()))
-            for name, partitions in topics.items()
-        ],
-    )
+            await turns.pause()
+    results = []
+    for name, partitions in topics.items():
+        results.append(request.reply.DeleteRecordsTopicResult(name=name, partitions=list(partitions.values())))
+        await turns.pause()
+    return request.reply.DeleteRecordsResponse(topics=results)
 
 
 async def _result(

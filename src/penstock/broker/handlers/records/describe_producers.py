@@ -48,6 +48,7 @@ async def handle(broker: Broker, request: DescribeProducers) -> DescribeProducer
             partitions.append(partition)
             await turns.pause()
         topics.append(request.reply.TopicResponse(name=topic.name, partitions=partitions))
+        await turns.pause()
     return request.reply.DescribeProducersResponse(topics=topics)
 
 

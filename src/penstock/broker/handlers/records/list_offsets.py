@@ -25,7 +25,7 @@ from penstock.cluster.partition import OffsetSpec
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.fetch import ISOLATION_LEVELS
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Turns
+from penstock.runtime.turns import Steps, Turns, finish
 from penstock.security.resources import Operation
 from penstock.storage.interface import TimestampOffset
 
@@ -56,7 +56,7 @@ _NOWHERE = TimestampOffset(-1, -1, -1)
 async def handle(broker: Broker, request: ListOffsets) -> ListOffsetsResponse:
     reply = request.reply
     if field(request.body, "isolation_level", 0) not in ISOLATION_LEVELS:
-        return _refused(broker, request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return await finish(_refused(broker, request, ErrorCode.UNKNOWN_SERVER_ERROR))
     topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     turns = Turns()
     asked = Counter((topic.name, item.partition_index) for topic in request.body.topics for item in topic.partitions)
@@ -66,26 +66,25 @@ async def handle(broker: Broker, request: ListOffsets) -> ListOffsetsResponse:
             twice = asked[topic.name, index] > 1
             topics.setdefault(topic.name, {})[index] = await _find(broker, request, topic.name, item, twice)
             await turns.pause()
-    return reply.ListOffsetsResponse(
-        topics=[
-            reply.ListOffsetsTopicResponse(name=name, partitions=list(partitions.values()))
-            for name, partitions in topics.items()
-        ],
-    )
+    answers = []
+    for name, partitions in topics.items():
+        answers.append(reply.ListOffsetsTopicResponse(name=name, partitions=list(partitions.values())))
+        await turns.pause()
+    return reply.ListOffsetsResponse(topics=answers)
 
 
-def _refused(broker: Broker, request: ListOffsets, code: ErrorCode) -> ListOffsetsResponse:
+def _refused(broker: Broker, request: ListOffsets, code: ErrorCode) -> Steps[ListOffsetsResponse]:
     """Kafka's answer to a request that it refuses as a whole: every partition as it was asked for."""
     broker.metrics.requests.failed(request.api.key, code.name)
-    return request.reply.ListOffsetsResponse(
-        topics=[
-            request.reply.ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[_row(request, item.partition_index, code, _NOWHERE) for item in topic.partitions],
-            )
-            for topic in request.body.topics
-        ],
-    )
+    topics = []
+    for topic in request.body.topics:
+        partitions = []
+        for item in topic.partitions:
+            partitions.append(_row(request, item.partition_index, code, _NOWHERE))
+            yield
+        topics.append(request.reply.ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
+        yield
+    return request.reply.ListOffsetsResponse(topics=topics)
 
 
 def _row(request: ListOffsets, index: int, code: ErrorCode, found: TimestampOffset) -> ListOffsetsPartitionResponse:

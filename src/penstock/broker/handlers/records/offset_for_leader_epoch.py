@@ -11,12 +11,14 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -33,17 +35,23 @@ if TYPE_CHECKING:
     OffsetForLeaderEpoch = Request[OffsetForLeaderEpochRequest, OffsetForLeaderEpochBuilders]
 
 
-def handle(broker: Broker, request: OffsetForLeaderEpoch) -> OffsetForLeaderEpochResponse:
+def handle(
+    broker: Broker, request: OffsetForLeaderEpoch
+) -> OffsetForLeaderEpochResponse | Coroutine[Any, Any, OffsetForLeaderEpochResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: OffsetForLeaderEpoch) -> Steps[OffsetForLeaderEpochResponse]:
     reply = request.reply
-    return reply.OffsetForLeaderEpochResponse(
-        topics=tuple(
-            reply.OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=tuple(_end_of_epoch(broker, request, topic.topic, item) for item in topic.partitions),
-            )
-            for topic in request.body.topics
-        ),
-    )
+    topics = []
+    for topic in request.body.topics:
+        partitions = []
+        for item in topic.partitions:
+            partitions.append(_end_of_epoch(broker, request, topic.topic, item))
+            yield
+        topics.append(reply.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+        yield
+    return reply.OffsetForLeaderEpochResponse(topics=topics)
 
 
 def _end_of_epoch(

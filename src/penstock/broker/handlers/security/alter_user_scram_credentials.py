@@ -18,11 +18,13 @@ Version notes: none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.cluster.controller.users_frontend import Deletion, Upsertion
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Steps, Turns, finish
 from penstock.security.resources import Operation
 from penstock.security.users.credential import ScramMechanism
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.alter_user_scram_credentials import (
         AlterUserScramCredentialsBuilders,
         AlterUserScramCredentialsResponse,
+        AlterUserScramCredentialsResult,
     )
     from penstock.protocol.kafka.requests.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 
@@ -50,19 +53,27 @@ async def handle(broker: Broker, request: AlterUserScramCredentials) -> AlterUse
     except KafkaError as error:  # a missing right, or the store: none of them was changed
         users = [each.user for each in deletions] + [each.user for each in upsertions]
         results = dict.fromkeys(users, error)
+    turns = Turns()
     for act, user, mechanism in [("remove credential", *each) for each in deletions] + [
         ("set credential", each.user, each.mechanism) for each in upsertions
     ]:
         if results[user] is None:
             broker.access.audit.changed(request.session, act, f"{user} {ScramMechanism(mechanism).title}")
-    reply = request.reply
-    return reply.AlterUserScramCredentialsResponse(
-        results=[
-            reply.AlterUserScramCredentialsResult(
+        await turns.pause()
+    return request.reply.AlterUserScramCredentialsResponse(results=await finish(_results(request, results)))
+
+
+def _results(
+    request: AlterUserScramCredentials, results: Mapping[str, KafkaError | None]
+) -> Steps[list[AlterUserScramCredentialsResult]]:
+    answers = []
+    for user, error in results.items():
+        answers.append(
+            request.reply.AlterUserScramCredentialsResult(
                 user=user,
                 error_code=error.code if error else ErrorCode.NONE,
                 error_message=error.message if error else None,
             )
-            for user, error in results.items()
-        ]
-    )
+        )
+        yield
+    return answers

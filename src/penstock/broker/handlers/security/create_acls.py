@@ -17,13 +17,12 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.answers.acl_fields import acl_rule, security_disabled
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.security.acl.rule import AclRule
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
     CreateAcls = Request[CreateAclsRequest, CreateAclsBuilders]
 
 
-def handle(broker: Broker, request: CreateAcls) -> Coroutine[Any, Any, CreateAclsResponse]:
-    return _create(broker, request, [acl_rule(item) for item in request.body.creations])
-
-
-async def _create(broker: Broker, request: CreateAcls, rules: Sequence[AclRule]) -> CreateAclsResponse:
+async def handle(broker: Broker, request: CreateAcls) -> CreateAclsResponse:
+    rules, turns = [], Turns()
+    for item in request.body.creations:
+        rules.append(acl_rule(item))
+        await turns.pause()
     results: list[KafkaError | None]
     try:
         broker.access.check_cluster(request.session, Operation.ALTER)
@@ -52,10 +51,13 @@ async def _create(broker: Broker, request: CreateAcls, rules: Sequence[AclRule])
         results = await acls.create(rules)
     except KafkaError as error:  # a missing right, or the store: none of them was created
         results = [error for _ in rules]
+    answers = []
     for rule, failure in zip(rules, results, strict=True):
         if failure is None:
             broker.access.audit.changed(request.session, "create acl", str(rule))
-    return request.reply.CreateAclsResponse(results=[_result(request, failure) for failure in results])
+        answers.append(_result(request, failure))
+        await turns.pause()
+    return request.reply.CreateAclsResponse(results=answers)
 
 
 def _result(request: CreateAcls, error: KafkaError | None) -> AclCreationResult:

@@ -16,14 +16,13 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.answers.acl_fields import acl_filter, security_disabled
 from penstock.broker.request import Request
 from penstock.cluster.controller.acls_frontend import MatchedRule
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.security.acl.filter import AclFilter
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
     DeleteAcls = Request[DeleteAclsRequest, DeleteAclsBuilders]
 
 
-def handle(broker: Broker, request: DeleteAcls) -> Coroutine[Any, Any, DeleteAclsResponse]:
-    return _delete(broker, request, [acl_filter(item) for item in request.body.filters])
-
-
-async def _delete(broker: Broker, request: DeleteAcls, filters: Sequence[AclFilter]) -> DeleteAclsResponse:
+async def handle(broker: Broker, request: DeleteAcls) -> DeleteAclsResponse:
+    filters, turns = [], Turns()
+    for item in request.body.filters:
+        filters.append(acl_filter(item))
+        await turns.pause()
     results: list[list[MatchedRule] | KafkaError]
     try:
         broker.access.check_cluster(request.session, Operation.ALTER)
@@ -56,7 +55,12 @@ async def _delete(broker: Broker, request: DeleteAcls, filters: Sequence[AclFilt
     deleted = {match.rule: None for found in results if isinstance(found, list) for match in found if not match.error}
     for rule in deleted:
         broker.access.audit.changed(request.session, "delete acl", str(rule))
-    return request.reply.DeleteAclsResponse(filter_results=[_result(request, found) for found in results])
+        await turns.pause()
+    answers = []
+    for found in results:
+        answers.append(_result(request, found))
+        await turns.pause()
+    return request.reply.DeleteAclsResponse(filter_results=answers)
 
 
 def _result(request: DeleteAcls, found: list[MatchedRule] | KafkaError) -> DeleteAclsFilterResult:

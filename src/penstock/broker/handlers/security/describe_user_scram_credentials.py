@@ -13,10 +13,12 @@ Version notes: none.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -34,7 +36,13 @@ _TWICE = "Cannot describe SCRAM credentials for the same user twice in a single 
 _UNKNOWN = "Attempt to describe a user credential that does not exist: "
 
 
-def handle(broker: Broker, request: DescribeUserScramCredentials) -> DescribeUserScramCredentialsResponse:
+def handle(
+    broker: Broker, request: DescribeUserScramCredentials
+) -> DescribeUserScramCredentialsResponse | Coroutine[Any, Any, DescribeUserScramCredentialsResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: DescribeUserScramCredentials) -> Steps[DescribeUserScramCredentialsResponse]:
     reply = request.reply
     try:
         broker.access.check_cluster(request.session, Operation.DESCRIBE)
@@ -47,10 +55,14 @@ def handle(broker: Broker, request: DescribeUserScramCredentials) -> DescribeUse
         )
     named = Counter(each.name for each in request.body.users or ())
     users = named or dict.fromkeys(sorted(broker.controller.users.table), 1)
+    results = []
+    for user, count in users.items():
+        results.append(_result(broker, request, user, is_repeated=count > 1))
+        yield
     return reply.DescribeUserScramCredentialsResponse(
         error_code=ErrorCode.NONE,
         error_message="",  # Kafka's is empty, not null
-        results=[_result(broker, request, user, is_repeated=count > 1) for user, count in users.items()],
+        results=results,
     )
 
 

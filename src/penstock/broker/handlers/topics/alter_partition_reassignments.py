@@ -12,13 +12,15 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import check_assignment
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -36,41 +38,34 @@ if TYPE_CHECKING:
     AlterPartitionReassignments = Request[AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsBuilders]
 
 
-def handle(broker: Broker, request: AlterPartitionReassignments) -> AlterPartitionReassignmentsResponse:
-    if not broker.access.allows_cluster(request.session, Operation.ALTER):
-        return _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    timed_out = milliseconds(request.body.timeout) <= 0
-    return request.reply.AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=field(request.body, "allow_replication_factor_change", True),
-        error_code=ErrorCode.REQUEST_TIMED_OUT if timed_out else ErrorCode.NONE,
-        error_message=None if request.body.topics else "",  # as in Kafka
-        responses=[
-            request.reply.ReassignableTopicResponse(
-                name=topic.name,
-                partitions=[_result(broker, request, topic.name, item, timed_out) for item in topic.partitions],
-            )
-            for topic in request.body.topics
-        ],
-    )
+def handle(
+    broker: Broker, request: AlterPartitionReassignments
+) -> AlterPartitionReassignmentsResponse | Coroutine[Any, Any, AlterPartitionReassignmentsResponse]:
+    return begin(_answer(broker, request))
 
 
-def _refused(request: AlterPartitionReassignments, code: ErrorCode) -> AlterPartitionReassignmentsResponse:
+def _answer(broker: Broker, request: AlterPartitionReassignments) -> Steps[AlterPartitionReassignmentsResponse]:
     reply = request.reply
+    refusal = ErrorCode.NONE
+    if not broker.access.allows_cluster(request.session, Operation.ALTER):
+        refusal = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    elif milliseconds(request.body.timeout) <= 0:
+        refusal = ErrorCode.REQUEST_TIMED_OUT
+    responses = []
+    for topic in request.body.topics:
+        partitions = []
+        for item in topic.partitions:
+            partitions.append(_result(broker, request, topic.name, item, refusal))
+            yield
+        responses.append(reply.ReassignableTopicResponse(name=topic.name, partitions=partitions))
+        yield
+    if refusal is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        return reply.AlterPartitionReassignmentsResponse(error_code=refusal, error_message=None, responses=responses)
     return reply.AlterPartitionReassignmentsResponse(
-        error_code=code,
-        error_message=None,
-        responses=[
-            reply.ReassignableTopicResponse(
-                name=topic.name,
-                partitions=[
-                    reply.ReassignablePartitionResponse(
-                        partition_index=item.partition_index, error_code=code, error_message=None
-                    )
-                    for item in topic.partitions
-                ],
-            )
-            for topic in request.body.topics
-        ],
+        allow_replication_factor_change=field(request.body, "allow_replication_factor_change", True),
+        error_code=refusal,
+        error_message=None if request.body.topics else "",  # as in Kafka
+        responses=responses,
     )
 
 
@@ -79,12 +74,12 @@ def _result(
     request: AlterPartitionReassignments,
     topic: str,
     wanted: ReassignablePartition,
-    timed_out: bool,
+    refusal: ErrorCode,
 ) -> ReassignablePartitionResponse:
     code, message = ErrorCode.NONE, None
     try:
-        if timed_out:
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        if refusal is not ErrorCode.NONE:
+            raise KafkaError(refusal)
         _check(broker, topic, wanted)
     except KafkaError as error:
         code, message = error.code, error.message

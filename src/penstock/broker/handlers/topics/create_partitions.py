@@ -21,6 +21,7 @@ from penstock.broker.request import Request
 from penstock.cluster.controller.topics_frontend import Admit
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
+from penstock.runtime.turns import Turns
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 async def handle(broker: Broker, request: CreatePartitions) -> CreatePartitionsResponse:
     counts = Counter(topic.name for topic in request.body.topics)
-    results = {}
+    results, turns = {}, Turns()
     admit = mutation_quota(broker.quotas, request, strict_from=3)
     for topic in request.body.topics:
         code, message = ErrorCode.NONE, None
@@ -45,6 +46,7 @@ async def handle(broker: Broker, request: CreatePartitions) -> CreatePartitionsR
         results[topic.name] = request.reply.CreatePartitionsTopicResult(
             name=topic.name, error_code=code, error_message=message
         )
+        await turns.pause()
     return request.reply.CreatePartitionsResponse(results=list(results.values()))
 
 

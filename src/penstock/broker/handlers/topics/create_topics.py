@@ -40,7 +40,9 @@ async def handle(broker: Broker, request: CreateTopics) -> bytes:
     counts = Counter(topic.name for topic in request.body.topics)
     results: dict[str, Topic | KafkaError] = {}
     wanted = []
+    turns = Turns()
     for topic in request.body.topics:
+        await turns.pause()
         if counts[topic.name] > 1:
             results[topic.name] = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         elif milliseconds(request.body.timeout) <= 0:
@@ -56,7 +58,6 @@ async def handle(broker: Broker, request: CreateTopics) -> bytes:
     )
     results.update((new.name, result) for new, result in zip(wanted, created, strict=True))
     encoded = []
-    turns = Turns()
     for name in counts:
         encoded.append(encode(_result(broker, request, name, results[name])))
         await turns.pause()

@@ -24,6 +24,7 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import TopicId
 from penstock.protocol.kafka.messages import milliseconds
+from penstock.runtime.turns import Steps, Turns, finish
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
         asked = [_Wanted(name, None) for name in request.body.topic_names]
     results: dict[_Wanted, KafkaError | None] = {}
     targets: dict[_Wanted, Topic] = {}
-    counts = Counter(asked)
-    for wanted in _without_twins(broker, request, asked):
+    counts, turns = Counter(asked), Turns()
+    for wanted in await finish(_without_twins(broker, request, asked)):
+        await turns.pause()
         try:
             targets[wanted] = _target(broker, request, wanted, counts)
             results[wanted] = None
@@ -65,23 +67,24 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
     admit = mutation_quota(broker.quotas, request, strict_from=5)
     deleted = await broker.operations.topics.delete(request.session, list(targets.values()), admit=admit)
     results.update(zip(targets, deleted, strict=True))
-    return request.reply.DeleteTopicsResponse(
-        responses=[
-            _response(request, wanted, _shown(broker, request, wanted, targets[wanted], error), error)
-            if wanted in targets
-            else _response(request, wanted, _twin(broker, request, wanted, counts), error)
-            for wanted, error in results.items()
-        ],
-    )
+    responses = []
+    for wanted, problem in results.items():
+        if wanted in targets:
+            shown = _shown(broker, request, wanted, targets[wanted], problem)
+        else:
+            shown = _twin(broker, request, wanted, counts)
+        responses.append(_response(request, wanted, shown, problem))
+        await turns.pause()
+    return request.reply.DeleteTopicsResponse(responses=responses)
 
 
-def _without_twins(broker: Broker, request: DeleteTopics, asked: list[_Wanted]) -> list[_Wanted]:
+def _without_twins(broker: Broker, request: DeleteTopics, asked: list[_Wanted]) -> Steps[list[_Wanted]]:
     """Each thing once; an id whose topic is asked for by name as well is answered with the name."""
-    named = {
-        topic.topic_id
-        for name, _ in asked
-        if name is not None and (topic := broker.topics.get(name)) and _may_delete(broker, request, name)
-    }
+    named = set()
+    for name, _ in asked:
+        if name is not None and (topic := broker.topics.get(name)) and _may_delete(broker, request, name):
+            named.add(topic.topic_id)
+        yield
     return [wanted for wanted in dict.fromkeys(asked) if wanted.name is not None or wanted.topic_id not in named]
 
 

@@ -12,12 +12,14 @@ Version notes:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
+from penstock.runtime.turns import Steps, begin
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -34,7 +36,11 @@ if TYPE_CHECKING:
 ELECTION_TYPES = (0, 1)
 
 
-def handle(broker: Broker, request: ElectLeaders) -> ElectLeadersResponse:
+def handle(broker: Broker, request: ElectLeaders) -> ElectLeadersResponse | Coroutine[Any, Any, ElectLeadersResponse]:
+    return begin(_answer(broker, request))
+
+
+def _answer(broker: Broker, request: ElectLeaders) -> Steps[ElectLeadersResponse]:
     election_type = field(request.body, "election_type", 0)
     refusal = None
     if not broker.access.allows_cluster(request.session, Operation.ALTER):
@@ -50,17 +56,16 @@ def handle(broker: Broker, request: ElectLeaders) -> ElectLeadersResponse:
             wanted = [(topic.name, ()) for topic in broker.topics.all()]
     else:
         wanted = [(topic.topic, topic.partitions) for topic in asked]
+    results = []
+    for name, indexes in wanted:
+        partitions = []
+        for index in indexes:
+            partitions.append(_result(request, index, refusal or _outcome(broker, name, index)))
+            yield
+        results.append(request.reply.ReplicaElectionResult(topic=name, partition_result=partitions))
+        yield
     return request.reply.ElectLeadersResponse(
-        error_code=refusal.code if refusal else ErrorCode.NONE,
-        replica_election_results=[
-            request.reply.ReplicaElectionResult(
-                topic=name,
-                partition_result=[
-                    _result(request, index, refusal or _outcome(broker, name, index)) for index in indexes
-                ],
-            )
-            for name, indexes in wanted
-        ],
+        error_code=refusal.code if refusal else ErrorCode.NONE, replica_election_results=results
     )
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.broker.answers.authorized_operations import cluster_operations, topic_operations
 from penstock.broker.quotas.mutations import mutation_quota
@@ -34,7 +34,7 @@ from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
 from penstock.observability.repeats import Repeats
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Turns
+from penstock.runtime.turns import Steps, Turns, begin, finish
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -47,47 +47,65 @@ if TYPE_CHECKING:
 not_created = Repeats(logging.getLogger(__name__))
 
 NO_CONTROLLER = -1
-TOPICS_AT_ONCE = 64
-"""Answers over more topics give the event loop away in between."""
+TOPICS_AT_ONCE = 100
+"""Topics that a step looks at, where it does little with each."""
+
+
+class _Resolved(NamedTuple):
+    """What was asked for: topics, or the encoded error of one; and the names of those to create before the answer."""
+
+    topics: list[Topic | bytes]
+    creatable: list[str]
 
 
 def handle(broker: Broker, request: Metadata) -> bytes | Coroutine[Any, Any, bytes]:
     asked = request.body.topics
     if asked is None or (request.version == 0 and not asked):
-        topics: list[Topic | bytes] = [*broker.operations.topics.visible(request.session)]
-    elif request.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
-        return _refused(request, asked, ErrorCode.INVALID_REQUEST)
-    elif any(topic.name is None for topic in asked) and not _by_id(asked):
-        return _refused(request, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
-    else:
-        missing = _to_create(broker, request, asked)
-        refused = {name for name in missing if not broker.operations.topics.may_create(request.session, name)}
-        topics = _resolve(broker, request, asked, refused)
-        creatable = [name for name in missing if name not in refused and is_topic_name(name)]
-        if creatable:
-            return _create_and_answer(broker, request, topics, creatable)
-    return _answer(broker, request, topics)
+        return begin(_answer_all(broker, request))
+    if request.version < 12 and any(topic.name is None or field(topic, "topic_id") is not None for topic in asked):
+        return begin(_refused(request, asked, ErrorCode.INVALID_REQUEST))
+    if any(topic.name is None for topic in asked) and not _by_id(asked):
+        return begin(_refused(request, asked, ErrorCode.UNKNOWN_SERVER_ERROR))
+    resolved = begin(_resolve(broker, request, asked))
+    if isinstance(resolved, Coroutine) or resolved.creatable:
+        return _create_and_answer(broker, request, resolved)
+    return begin(_answer(broker, request, resolved.topics))
+
+
+def _answer_all(broker: Broker, request: Metadata) -> Steps[bytes]:
+    everything = tuple(broker.topics.all())
+    topics: list[Topic | bytes] = []
+    for first in range(0, len(everything), TOPICS_AT_ONCE):
+        topics += broker.operations.topics.visible(request.session, everything[first : first + TOPICS_AT_ONCE])
+        yield
+    return (yield from _answer(broker, request, topics))
 
 
 def _by_id(asked: Iterable[MetadataRequestTopic]) -> bool:
     return any(field(topic, "topic_id") is not None for topic in asked)
 
 
-def _refused(request: Metadata, asked: Iterable[MetadataRequestTopic], code: ErrorCode) -> bytes:
+def _refused(request: Metadata, asked: Iterable[MetadataRequestTopic], code: ErrorCode) -> Steps[bytes]:
     """Kafka's answer to a request that it refuses as a whole: every topic has an error."""
     writer = metadata_writer(request.version)
-    topics = [writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")) for topic in asked]
+    topics = []
+    for topic in asked:
+        topics.append(writer.topic(error=code, name=topic.name or "", topic_id=field(topic, "topic_id")))
+        yield
     return writer.metadata(brokers=(), cluster_id=None, controller_id=NO_CONTROLLER, topics=topics, error=code)
 
 
-async def _create_and_answer(broker: Broker, request: Metadata, topics: list[Topic | bytes], names: list[str]) -> bytes:
+async def _create_and_answer(
+    broker: Broker, request: Metadata, resolved: _Resolved | Coroutine[Any, Any, _Resolved]
+) -> bytes:
     """The answer is that of the time before; the client asks again, and finds them."""
-    await _create(broker, request, names)
-    answer = _answer(broker, request, topics)
-    return answer if isinstance(answer, bytes) else await answer
+    topics, creatable = await resolved if isinstance(resolved, Coroutine) else resolved
+    if creatable:
+        await _create(broker, request, creatable)
+    return await finish(_answer(broker, request, topics))
 
 
-def _to_create(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> list[str]:
+def _to_create(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> Steps[list[str]]:
     """Names that do not exist yet and are created with this request, if they can be and the session may create them.
 
     A topic that the session may not describe is not among them: it is refused, whether it exists or not.
@@ -95,8 +113,12 @@ def _to_create(broker: Broker, request: Metadata, asked: Iterable[MetadataReques
     if not broker.settings.topics.auto_create or not field(request.body, "allow_auto_topic_creation", True):
         return []
     names = (topic.name for topic in asked if field(topic, "topic_id") is None and topic.name is not None)
-    missing = [name for name in dict.fromkeys(names) if name not in broker.topics]
-    return [name for name in missing if broker.access.shows_topic(request.session, Operation.DESCRIBE, name)]
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in broker.topics and broker.access.shows_topic(request.session, Operation.DESCRIBE, name):
+            found.append(name)
+        yield
+    return found
 
 
 async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
@@ -110,18 +132,32 @@ async def _create(broker: Broker, request: Metadata, names: list[str]) -> None:
     ordinary = [NewTopic(name=name) for name in names if name not in INTERNAL_NAMES]
     admit = mutation_quota(broker.quotas, request, strict_from=0, mutes=False)
     results = await broker.controller.topics.create(ordinary, admit=admit)
+    turns = Turns()
     for topic, result in zip(ordinary, results, strict=True):
         if isinstance(result, KafkaError) and result.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             _tell(topic.name, result)
+        await turns.pause()
 
 
 def _tell(name: str, error: KafkaError) -> None:
     not_created.warning((name, error.code), "did not create topic %s: %s, %s", name, error.code.name, error.message)
 
 
-def _resolve(
+def _resolve(broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic]) -> Steps[_Resolved]:
+    missing = yield from _to_create(broker, request, asked)
+    refused, creatable = set(), []
+    for name in missing:
+        if not broker.operations.topics.may_create(request.session, name):
+            refused.add(name)
+        elif is_topic_name(name):
+            creatable.append(name)
+        yield
+    return _Resolved((yield from _find(broker, request, asked, refused)), creatable)
+
+
+def _find(
     broker: Broker, request: Metadata, asked: Iterable[MetadataRequestTopic], refused: Collection[str]
-) -> list[Topic | bytes]:
+) -> Steps[list[Topic | bytes]]:
     """The requested topics, each once: those that exist, or the encoded error of one that does not.
 
     `refused` are names of topics that the session may not create.
@@ -129,6 +165,7 @@ def _resolve(
     found: dict[object, Topic | bytes] = {}
     by_id = _by_id(asked)
     for wanted in asked:
+        yield
         topic_id = field(wanted, "topic_id")
         if by_id and topic_id is None:
             continue
@@ -173,18 +210,11 @@ def _operations(broker: Broker, request: Metadata, name: str) -> int:
     return topic_operations(broker.access, request.session, name)
 
 
-def _answer(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes | Coroutine[Any, Any, bytes]:
-    if len(topics) > TOPICS_AT_ONCE:
-        return _answer_in_turns(broker, request, topics)
-    return _assemble(broker, request, [_encoded(broker, request, topic) for topic in topics])
-
-
-async def _answer_in_turns(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> bytes:
+def _answer(broker: Broker, request: Metadata, topics: list[Topic | bytes]) -> Steps[bytes]:
     encoded = []
-    turns = Turns()
     for topic in topics:
         encoded.append(_encoded(broker, request, topic))
-        await turns.pause()
+        yield
     return _assemble(broker, request, encoded)
 
 

@@ -1,0 +1,171 @@
+"""One request with very many names, of a client with every right or with none: other clients do not notice.
+
+Each name is looked up, refused or answered, and perhaps audited: short steps, but tens of thousands of them in a
+request of a few hundred kilobytes, which every client may send.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.protocol.kafka.apis import APIS
+from tests.support.acl_client import ALLOW, LITERAL, READ, TOPIC, creation, matching, rule
+from tests.support.broker_process import BrokerProcess
+from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import RawClient
+from tests.support.undisturbed import nobody_waits
+from tests.support.variants import variants
+from tests.support.wire import API_KEYS, encode_request, frame
+
+NAMES = 20_000
+ALLOWED, DENIED = "allowed", "denied"
+Body = Callable[[list[str]], dict[str, Any]]
+
+
+def by_topic(rows: str, topic: str = "name", topics: str = "topics", **row: Any) -> Body:
+    """A partition in each of many topics; `row` has its fields, or is empty where the partition is its number."""
+    return lambda names: {topics: [{topic: name, rows: [row or 0]} for name in names]}
+
+
+def in_group(body: Body) -> Body:
+    return lambda names: {"group_id": "g", "member_id": "", "generation_id_or_member_epoch": -1, **body(names)}
+
+
+def of_transaction(body: Body) -> Body:
+    return lambda names: {"transactional_id": "x", "v3_and_below_transactional_id": "x", **in_group(body)(names)}
+
+
+def configs(names: list[str]) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = [
+        {"resource_type": 2, "resource_name": name, "configs": [], "configuration_keys": None} for name in names
+    ]
+    return {"resources": rows}
+
+
+def entities(names: list[str]) -> dict[str, Any]:
+    entries = [{"entity": [{"entity_type": "user", "entity_name": name}], "ops": []} for name in names]
+    return {"entries": entries, "validate_only": True}
+
+
+REQUESTS: dict[str, tuple[int, Body]] = {
+    "add_partitions_to_txn": (3, of_transaction(by_topic("partitions", topics="v3_and_below_topics"))),
+    "alter_client_quotas": (1, entities),
+    "alter_configs": (2, configs),
+    "alter_partition_reassignments": (
+        0,
+        lambda names: by_topic("partitions", partition_index=0)(names) | {"timeout": 1},
+    ),
+    "alter_replica_log_dirs": (2, lambda names: {"dirs": [{"path": "/", **by_topic("partitions")(names)}]}),
+    "alter_user_scram_credentials": (
+        0,
+        lambda names: {"deletions": [{"name": name, "mechanism": 1} for name in names], "upsertions": []},
+    ),
+    "create_acls": (
+        3,
+        lambda names: {"creations": [creation(rule(TOPIC, name, LITERAL, operation=READ)) for name in names]},
+    ),
+    "create_partitions": (3, lambda names: {"topics": [{"name": name, "count": 2} for name in names], "timeout": 1}),
+    "create_topics": (
+        7,
+        lambda names: {
+            "topics": [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in names],
+            "timeout": 9,
+            "validate_only": True,
+        },
+    ),
+    "delete_acls": (3, lambda names: {"filters": [matching(TOPIC, name, permission=ALLOW) for name in names]}),
+    "delete_groups": (2, lambda names: {"groups_names": names}),
+    "delete_records": (2, by_topic("partitions", partition_index=0, offset=0)),
+    "delete_topics": (6, lambda names: {"topics": [{"name": name, "topic_id": None} for name in names], "timeout": 9}),
+    "describe_configs": (4, configs),
+    "describe_groups": (5, lambda names: {"groups": names, "include_authorized_operations": True}),
+    "describe_log_dirs": (4, by_topic("partitions", topic="topic")),
+    "describe_producers": (0, by_topic("partition_indexes")),
+    "describe_quorum": (2, by_topic("partitions", topic="topic_name", partition_index=0)),
+    "describe_topic_partitions": (0, lambda names: {"topics": [{"name": name} for name in names], "cursor": None}),
+    "describe_transactions": (0, lambda names: {"transactional_ids": names}),
+    "describe_user_scram_credentials": (0, lambda names: {"users": [{"name": name} for name in names]}),
+    "elect_leaders": (2, lambda names: by_topic("partitions", "topic", "topic_partitions")(names) | {"timeout": 9}),
+    "fetch": (12, by_topic("partitions", topic="topic", partition=0, fetch_offset=0, partition_max_bytes=9)),
+    "find_coordinator": (4, lambda names: {"key_type": 0, "coordinator_keys": names}),
+    "incremental_alter_configs": (1, configs),
+    "leave_group": (5, lambda names: {"group_id": "g", "members": [{"member_id": name} for name in names]}),
+    "list_offsets": (6, by_topic("partitions", partition_index=0, timestamp=-1, current_leader_epoch=-1)),
+    "list_transactions": (2, lambda names: {"state_filters": names, "producer_id_filters": [], "duration_filter": -1}),
+    "metadata": (
+        12,
+        lambda names: {
+            "topics": [{"name": name, "topic_id": None} for name in names],
+            "include_topic_authorized_operations": True,
+        },
+    ),
+    "offset_commit": (9, in_group(by_topic("partitions", partition_index=0, committed_offset=0))),
+    "offset_delete": (0, in_group(by_topic("partitions", partition_index=0))),
+    "offset_fetch": (
+        9,
+        lambda names: {
+            "groups": [{"group_id": name, "topics": [{"name": name, "partition_indexes": [0]}]} for name in names]
+        },
+    ),
+    "offset_for_leader_epoch": (4, by_topic("partitions", topic="topic", partition=0, leader_epoch=0)),
+    "txn_offset_commit": (3, of_transaction(by_topic("partitions", partition_index=0, committed_offset=0))),
+    "write_txn_markers": (
+        1,
+        lambda names: {"markers": [{"producer_id": 5, **by_topic("partition_indexes")(names)}]},
+    ),
+}
+
+FEW = {
+    "add_offsets_to_txn", "api_versions", "describe_acls", "describe_client_quotas", "describe_cluster", "end_txn",
+    "get_telemetry_subscriptions", "heartbeat", "init_producer_id", "join_group", "list_config_resources",
+    "list_groups", "list_partition_reassignments", "push_telemetry", "sasl_authenticate", "sasl_handshake",
+    "sync_group", "update_features",
+}  # fmt: skip
+"""Requests that name one thing, or whose names are not looked up one by one."""
+
+QUICK = [
+    (api, right)
+    for api in ("describe_groups", "find_coordinator", "metadata", "list_offsets")
+    for right in (DENIED, ALLOWED)
+]
+
+
+def test_every_api_is_here() -> None:
+    names = {name for name, key in API_KEYS.items() if key in APIS}
+    assert names == REQUESTS.keys() | FEW | {"produce"}  # each partition of a Produce has records, which are tested
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, BrokerProcess]]:
+    """A broker where everybody is a super user, and one where nobody has any right."""
+    found: dict[str, BrokerProcess] = {}
+    try:
+        for right, users in ((ALLOWED, "User:ANONYMOUS"), (DENIED, "User:admin")):
+            found[right] = start(tmp_path_factory.mktemp(right), users)
+        yield found
+    finally:
+        for process in found.values():
+            process.stop()
+
+
+def start(directory: Path, super_users: str) -> BrokerProcess:
+    process = PenstockProcess(directory, f"acl:\n  enabled: true\n  super_users: {super_users}\n")
+    process.prepare()
+    process.start()
+    return process
+
+
+@variants("api,right", [(api, right) for api in REQUESTS for right in (DENIED, ALLOWED)], quick=QUICK)
+def test_very_many_names(brokers: dict[str, BrokerProcess], api: str, right: str) -> None:
+    version, body = REQUESTS[api]
+    broker = brokers[right]
+    names = [f"n{number:06}" for number in range(NAMES)]
+    request = frame(encode_request(api, version, 1, body(names)))
+    with RawClient(broker.host, broker.port) as client, RawClient(broker.host, broker.port) as other:
+        client.settimeout(60.0)
+        client.call(api, version, **body(names[:1]))  # its schema is loaded
+        with nobody_waits(other, broker):
+            client.send_bytes(request)
+            client.receive_frame()
