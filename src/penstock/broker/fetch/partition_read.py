@@ -11,6 +11,7 @@ from penstock.model.ids import NO_EPOCH
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
 from penstock.protocol.kafka.primitives import Buffer, Sendable
 from penstock.protocol.kafka.topic_key import TopicKey
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 from penstock.security.session import Session
 from penstock.storage.interface import ReadSlice
@@ -133,6 +134,16 @@ class FetchTargets:
             target = find(item)
             (missing if target.missing else targets).append(target)
         return targets + missing if missing else targets
+
+    def find_in_steps(self, items: Iterable[FetchPartition]) -> Steps[list[FetchTarget]]:
+        """Find the same, for very many."""
+        targets: list[FetchTarget] = []
+        missing: list[FetchTarget] = []
+        for item in items:
+            target = self._find(item)
+            (missing if target.missing else targets).append(target)
+            yield
+        return targets + missing
 
     def _find(self, item: FetchPartition) -> FetchTarget:
         broker, topic = self._broker, item.topic

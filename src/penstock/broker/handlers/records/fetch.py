@@ -30,7 +30,13 @@ from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.broker.request import AnyRequest
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import FETCH_BYTES_UNDER_PRESSURE, FETCH_FURTHER_SEGMENTS_MAX, FETCH_WAIT_MS_MAX
+from penstock.model.limits import (
+    FETCH_BYTES_UNDER_PRESSURE,
+    FETCH_FURTHER_SEGMENTS_MAX,
+    FETCH_WAIT_MS_MAX,
+    REQUEST_BYTES_DECODED_AT_ONCE,
+)
+from penstock.net.connection.scratch import kept
 from penstock.net.reply import Buffers, Reply
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import (
@@ -43,12 +49,30 @@ from penstock.protocol.kafka.fetch import (
     decode,
     encode_response,
 )
+from penstock.runtime.turns import finish
 
 
 def handle(broker: Broker, request: AnyRequest) -> Reply:
+    if len(request.frame) > REQUEST_BYTES_DECODED_AT_ONCE:
+        request.frame = kept(request.frame)
+        return Reply.when(_serve_wide(broker, request))
+    opened = _open(broker, request, decode(request.frame, request.body_start, request.version))
+    return opened if isinstance(opened, Reply) else opened.start()
+
+
+async def _serve_wide(broker: Broker, request: AnyRequest) -> Buffers | None:
+    """Serve so many partitions that others would notice; the connection's next request waits, as in Kafka."""
+    body = await asyncio.to_thread(decode, request.frame, request.body_start, request.version)
+    request.frame = memoryview(b"")
+    request.channel.frame_decoded()
+    opened = _open(broker, request, body)
+    return await (opened.wait() if isinstance(opened, Reply) else opened.serve_in_turns())
+
+
+def _open(broker: Broker, request: AnyRequest, body: FetchRequest) -> Reply | _Fetch:
+    """The request with its session, or the answer to one that is refused."""
     version = request.version
     meter = request.meter if isinstance(request.meter, FetchMeter) else None
-    body = decode(request.frame, request.body_start, version)
     if meter is not None:
         body = meter.bounded(body)
     try:
@@ -61,7 +85,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
         refused = refuse_isolation(broker, body, version, session)
         if refused is not None:
             return Reply.now(refused)
-    return _Fetch(broker, request, body, session, meter).start()
+    return _Fetch(broker, request, body, session, meter)
 
 
 class _Fetch:
@@ -136,6 +160,30 @@ class _Fetch:
         else:
             self._park()
         return self._reply
+
+    async def serve_in_turns(self) -> Buffers | None:
+        """Look at very many partitions, and answer, while others go on."""
+        if self._meter is not None:
+            self._meter.parked()
+        while True:
+            self._rules_version = self._broker.access.authorizer.version
+            self._targets = await finish(self._finder.find_in_steps(self._to_look_at()))
+            self._finder.parked = True
+            self._note_stored()
+            await asyncio.to_thread(self._read, wait=True)
+            if not self._rules_changed:
+                break
+        if self._ready():
+            return self._throttled_answer() or await asyncio.to_thread(self._encoded, self._news())
+        self._reply = Reply()
+        self._park()
+        if not self._reply.done:
+            self._wake()  # for what came while the thread was reading
+        try:
+            return await self._reply.wait()
+        except asyncio.CancelledError:  # the client has gone
+            self._reply.abandon()
+            raise
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -327,17 +375,18 @@ class _Fetch:
         return instead
 
     def _body(self) -> Buffers:
-        if self._meter is not None:
-            instead = self._throttled(self._meter)
-            if instead is not None:
-                return instead
+        return self._throttled_answer() or self._encoded(self._news())
+
+    def _throttled_answer(self) -> Buffers | None:
+        return None if self._meter is None else self._throttled(self._meter)
+
+    def _news(self) -> list[FetchedPartition]:
+        """The answers that are sent, and counted."""
         answers = self._answers
-        session_id = 0
         if self._session is not None:
             for target in self._targets:
                 self._session.note_found(target.item, target.partition if target.diverging is None else None)
             answers = self._session.news(answers, full=self._full)
-            session_id = self._session.id
         sent = 0
         for answer in answers:
             sent += answer.size
@@ -346,4 +395,8 @@ class _Fetch:
         if sent:
             self._broker.metrics.fetched(sent, self._messages)
             self._broker.metrics.read(self._read_seconds, sent)
+        return answers
+
+    def _encoded(self, answers: list[FetchedPartition]) -> Buffers:
+        session_id = 0 if self._session is None else self._session.id
         return encode_response(answers, self._version, session_id=session_id)
