@@ -82,9 +82,8 @@ def build_broker(
         record_worker=record_worker,
         access=access,
     )
-    if (
-        broker.producer_rights is not None
-    ):  # push clients go on as their producers, whether their door is open now or not
+    if broker.producer_rights is not None:
+        # Push clients go on as their producers, whether their door is open now or not.
         rows = store.push_producers.owners()
         broker.producer_rights.owners.keep((producer_id, Principal.of(name)) for producer_id, name in rows)
     return broker
