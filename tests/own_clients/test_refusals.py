@@ -13,6 +13,7 @@ from penstock import Admin, Consumer, Producer
 from penstock.client.address import parse_addresses
 from penstock.client.cluster import Cluster
 from penstock.client.security.properties import ClientSecurity
+from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.sdk import NotAllowed
 from tests.own_clients.conftest import Commands
@@ -186,3 +187,23 @@ def test_a_consumer_whose_user_is_removed_is_told(broker: SecuredBroker) -> None
             assert alter(admin, deletion(user, SHA_256)) == {user: KafkaCode.none}
         with pytest.raises(NotAllowed, match=r"check sasl\.username and sasl\.password"):
             consumer.poll(AT_ONCE_S)
+
+
+@pytest.mark.full
+def test_a_command_whose_user_is_removed_ends(
+    broker: SecuredBroker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    topic, user = broker.new_topic(), broker.new_user()
+    path = tmp_path / "client.properties"
+    path.touch(0o600)
+    config = broker.properties("SHORT", "SCRAM-SHA-256", user)
+    path.write_text("".join(f"{name}={value}\n" for name, value in config.items()))
+    run = CommandLine(broker.address("SHORT"))
+    with run.started("consume", topic, "--follow", "--command-config", path) as process:
+        with broker.as_admin() as admin:
+            admin.produce(topic, bytes(build_batch([NewRecord(None, b"read")], timestamp=time.time_ns() // 1_000_000)))
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"read\n"  # no group is named, and none is needed
+            assert alter(admin, deletion(user, SHA_256)) == {user: KafkaCode.none}
+        assert process.wait(timeout=60) == 1
+    assert "check sasl.username and sasl.password" in capfd.readouterr().err

@@ -93,7 +93,14 @@ class KafkaClients:
         from confluent_kafka import Consumer
 
         with translated():
-            return Consumer(self.config(**config), logger=_silent())
+            return Consumer(self.config(**config, error_cb=self._check_let_in), logger=_silent())
+
+    def _check_let_in(self, error: Any) -> None:
+        """End a command whose login is no longer accepted: the library would try it for ever, and say nothing."""
+        from confluent_kafka import KafkaError
+
+        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+            _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
 
     def metadata(self, admin: AdminClient | None = None) -> ClusterMetadata:
         """Return the metadata of all topics. Asking for all, unlike asking for one, creates none."""

@@ -101,11 +101,11 @@ def consume(
     try:
         if group:
             consumer.subscribe(topics)
-            messages = _follow(consumer) if follow else _to_end(consumer)
+            messages = _follow(consumer, is_member=True) if follow else _to_end(consumer)
         else:
             wanted = _partitions(metadata, topics, partition)
             ends = _assign(consumer, wanted, start)
-            messages = _follow(consumer) if follow else _to_snapshot(consumer, ends)
+            messages = _follow(consumer, is_member=False) if follow else _to_snapshot(consumer, ends)
         line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
         _print(consumer, messages, count, line, interruption, live=follow, commit=group is not None)
     except KeyboardInterrupt:
@@ -175,10 +175,10 @@ def _at_moment(consumer: Consumer, wanted: list[tuple[str, int]], timestamp_ms: 
     return {(part.topic, part.partition): part.offset for part in found}
 
 
-def _follow(consumer: Consumer) -> Iterator[Message]:
+def _follow(consumer: Consumer, *, is_member: bool) -> Iterator[Message]:
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
-            if not _is_end(message):
+            if not _is_end(message, is_member=is_member):
                 yield message
 
 
@@ -188,7 +188,7 @@ def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
     while pending:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
             place = (message.topic() or "", message.partition() or 0)
-            if _is_end(message):
+            if _is_end(message, is_member=False):
                 pending.pop(place, None)
                 continue
             offset = message.offset() or 0
@@ -204,7 +204,7 @@ def _to_end(consumer: Consumer) -> Iterator[Message]:
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
             place = (message.topic(), message.partition())
-            if _is_end(message):
+            if _is_end(message, is_member=True):
                 ended.add(place)
             else:
                 yield message
@@ -213,14 +213,19 @@ def _to_end(consumer: Consumer) -> Iterator[Message]:
             return
 
 
-def _is_end(message: Message) -> bool:
-    """Return whether this is the mark of a partition's end; any other error ends the command."""
+def _is_end(message: Message, *, is_member: bool) -> bool:
+    """Return whether this is the mark of a partition's end, or nothing at all; any other error ends the command.
+
+    The library asks for the coordinator of a group even if it is in none, and rights to groups are not needed then.
+    """
     from confluent_kafka import KafkaError
 
     error = message.error()
     if error is None:
         return False
     if error.code() == KafkaError._PARTITION_EOF:
+        return True
+    if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED and not is_member:
         return True
     raise explain(error, "reading")
 
