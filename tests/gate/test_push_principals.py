@@ -50,7 +50,7 @@ async def running(data_dir: Path) -> AsyncIterator[int]:
         await node.stop()
 
 
-async def ask(port: int, address: str, *messages: m.CreateTopic | m.Publish) -> list[Frame]:
+async def ask(port: int, address: str, *messages: m.CreateTopic | m.CreateSubscription | m.Publish) -> list[Frame]:
     """The answers to messages of a client at one of the addresses of this machine."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
     splitter, answers = FrameSplitter(), list[Frame]()

@@ -26,6 +26,7 @@ from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.appender import RecordAppender
 from penstock.broker.records.worker import RecordWorker
 from penstock.broker.request import AnyRequest
+from penstock.broker.shares import Share
 from penstock.broker.telemetry.telemetry import ClientTelemetry
 from penstock.broker.transactions.coordinator import TransactionCoordinator
 from penstock.broker.transactions.producer_ids import ProducerIds
@@ -33,6 +34,7 @@ from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import Settings
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
@@ -71,6 +73,10 @@ class Broker:
     produce_timeouts: ProduceTimeouts = field(init=False)
     producer_rights: ProducerRights | None = field(init=False, default=None)
     """None without rules."""
+    id_share: Share = field(init=False)
+    """What one principal may have of `transactions.ids_max`."""
+    group_share: Share = field(init=False)
+    """What one principal may have of `groups.groups_max`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.access.authorizer, AllowAll):
@@ -78,13 +84,16 @@ class Broker:
         self.produce_timeouts = ProduceTimeouts(self.clock)
         self.appender = RecordAppender(self.topics, self.metrics)
         access, controller = self.access, self.controller
+        ids_max, groups_max = self.settings.transactions.ids_max, self.settings.groups.groups_max
+        self.id_share = Share(access, ids_max, self.transactions.is_known, _too_many_ids)
+        self.group_share = Share(access, groups_max, self.groups.is_known, _too_many_groups)
         topics = TopicOperations(self.topics, controller.topics, access)
         self.operations = Operations(
             topics=topics,
             config_changes=ConfigChanges(controller.configs, self.node_id, access),
             config_descriptions=ConfigDescriptions(controller.configs, self.topics, self.settings, access),
             groups=GroupOperations(self.groups, access),
-            offsets=OffsetOperations(self.groups, access),
+            offsets=OffsetOperations(self.groups, access, self.group_share),
             records=RecordOperations(self.partitions, access),
             topic_writers=TopicWriters(
                 topics=topics,
@@ -99,3 +108,13 @@ class Broker:
     def endpoint(self, request: AnyRequest) -> Endpoint:
         """The address for this client: the one it came in on, unless another is advertised."""
         return request.channel.endpoint
+
+
+def _too_many_ids(most: int) -> KafkaError:
+    text = f"{most} transactional ids are the most of one principal; use fewer, or raise transactions.ids_max"
+    return KafkaError(ErrorCode.POLICY_VIOLATION, text)
+
+
+def _too_many_groups(most: int) -> KafkaError:
+    text = f"{most} groups are the most of one principal; delete some, or raise groups.groups_max"
+    return KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)

@@ -17,10 +17,12 @@ from prometheus_client.core import Metric
 from penstock.broker.broker import Broker
 from penstock.broker.delivery.context import DeliveryContext
 from penstock.broker.delivery.subscriptions import Subscriptions
+from penstock.broker.push.connection import LISTENER
 from penstock.broker.push.producers import PushProducers
 from penstock.broker.push.publishing import Publisher
 from penstock.broker.push.requests import Requests
 from penstock.broker.push.server import PushDoor
+from penstock.broker.shares import is_bounded
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.admission.door import Door
@@ -34,7 +36,9 @@ from penstock.node.security.door_plans import DoorPlan
 from penstock.observability.metrics import BrokerMetrics
 from penstock.observability.timings import histogram
 from penstock.security.access import Access
+from penstock.security.principal import Principal
 from penstock.security.resources import Operation
+from penstock.security.session import Session
 from penstock.security.tls.certificates import Certificates
 from penstock.storage.metadata.store import MetadataStore
 
@@ -98,6 +102,12 @@ def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox, admiss
         access=access,
         settings=settings.push,
     )
+
+    def has_share(principal: str) -> bool:
+        kind, _, name = principal.partition(":")
+        return is_bounded(access, Session(LISTENER, "", principal=Principal(kind, name)))
+
+    most = settings.push.producers_max
     return PushDoor(
         settings,
         subscriptions=subscriptions,
@@ -105,8 +115,9 @@ def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox, admiss
             store.push_producers,
             broker.producer_ids,
             clock,
-            settings.push.producers_max,
+            most,
             None if broker.producer_rights is None else broker.producer_rights.owners,
+            has_share,
         ),
         publisher=publisher,
         requests=requests,

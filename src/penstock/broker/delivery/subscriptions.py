@@ -93,6 +93,9 @@ class Subscriptions:
     def __len__(self) -> int:
         return len(self._definitions)
 
+    def is_known(self, name: str) -> bool:
+        return name in self._definitions
+
     @property
     def member_count(self) -> int:
         return sum(live.member_count for live in self._live.all())

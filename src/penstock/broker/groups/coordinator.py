@@ -218,6 +218,9 @@ class GroupCoordinator:
 
     # --- groups ------------------------------------------------------------------------------------------------------
 
+    def is_known(self, group_id: str) -> bool:
+        return self.shards.find(group_id) is not None
+
     def find(self, group_id: str) -> CoordinatedGroup | None:
         found = self.shards.find(group_id)
         return None if found is None else found[1]

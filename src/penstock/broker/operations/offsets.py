@@ -11,6 +11,7 @@ from penstock.broker.groups.claim import CommitClaim
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.groups.offsets.group_offsets import Table
 from penstock.broker.groups.offsets.records import OffsetChange
+from penstock.broker.shares import Share
 from penstock.model.errors import ErrorCode
 from penstock.security.access import Access
 from penstock.security.resources import Operation
@@ -20,9 +21,10 @@ from penstock.security.session import Session
 class OffsetOperations:
     """KafkaError GROUP_AUTHORIZATION_FAILED where the session has not the right that an operation needs."""
 
-    def __init__(self, coordinator: GroupCoordinator, access: Access) -> None:
+    def __init__(self, coordinator: GroupCoordinator, access: Access, share: Share) -> None:
         self._coordinator = coordinator
         self._access = access
+        self._share = share
 
     def readable(self, session: Session, topic: str) -> bool:
         """Whether the session may commit and delete offsets of the topic."""
@@ -43,7 +45,8 @@ class OffsetOperations:
 
     async def commit(self, session: Session, group_id: str, claim: CommitClaim, changes: list[OffsetChange]) -> None:
         self._access.check_group(session, Operation.READ, group_id)
-        await self._coordinator.commit(group_id, claim, changes)
+        with self._share.taken(session, group_id):
+            await self._coordinator.commit(group_id, claim, changes)
 
     async def delete(
         self, session: Session, group_id: str, places: Sequence[tuple[str, int]]

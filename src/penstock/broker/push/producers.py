@@ -14,10 +14,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 from weakref import WeakValueDictionary
 
 from penstock.broker.produce.producer_owners import ProducerOwners
+from penstock.broker.shares import share_of
 from penstock.broker.transactions.producer_ids import ProducerIds
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import CLIENT_ID_BYTES_MAX
@@ -69,13 +71,17 @@ class PushProducers:
         clock: Clock,
         count_max: int,
         owners: ProducerOwners | None = None,
+        has_share: Callable[[str], bool] = lambda principal: False,
     ) -> None:
+        """`has_share` tells whether a principal may have its share only."""
         self.clock = clock
         self._store = store
         self._producer_ids = producer_ids
         self._owners = owners
         self._count_max = count_max
+        self._has_share = has_share
         self._count: int | None = None  # of rows in the store, once it was asked for
+        self._counts: dict[str, int] = {}  # the same, of principals that have a share
         self._principals: WeakValueDictionary[str, PrincipalProducers] = WeakValueDictionary()
         self._recent: OrderedDict[tuple[str, str], PrincipalProducers] = OrderedDict()  # rows in memory, oldest first
         self._lock = asyncio.Lock()
@@ -96,7 +102,7 @@ class PushProducers:
         async with self._lock:
             row = own.rows.get(client_id) or await asyncio.to_thread(self._store.get, own.principal, client_id)
             if row is None:
-                await self._check_new(client_id)
+                await self._check_new(own.principal, client_id)
             known = None if row is None else check_epoch(row, epoch)
             producer_id = await self._producer_ids.next() if known is None else known
             changed = PushProducerRow(own.principal, client_id, epoch, producer_id, self.clock.now_ms())
@@ -107,10 +113,12 @@ class PushProducers:
                 self._owners.keep([(producer_id, Principal.of(own.principal))])
             if row is None and self._count is not None:
                 self._count += 1
+                if own.principal in self._counts:
+                    self._counts[own.principal] += 1
             self._remember(own, changed)
             return producer_id
 
-    async def _check_new(self, client_id: str) -> None:
+    async def _check_new(self, principal: str, client_id: str) -> None:
         if len(client_id.encode()) > CLIENT_ID_BYTES_MAX:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
@@ -125,6 +133,19 @@ class PushProducers:
                 " unused ones are forgotten after 7 days, or raise push.producers_max"
             )
             self._repeats.warning("full", "a push client was refused: %s", text)
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
+        if self._has_share(principal):
+            await self._check_share(principal)
+
+    async def _check_share(self, principal: str) -> None:
+        if principal not in self._counts:
+            self._counts[principal] = await asyncio.to_thread(self._store.count_of, principal)
+        most = share_of(self._count_max)
+        if self._counts[principal] >= most:
+            text = (
+                f"{most} push clients that publish with sequences are the most of one principal; use fewer client ids,"
+                " wait until unused ones are forgotten after 7 days, or raise push.producers_max"
+            )
             raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
 
     def _remember(self, own: PrincipalProducers, row: PushProducerRow) -> None:
@@ -148,6 +169,7 @@ class PushProducers:
             if self._owners is not None:
                 self._owners.release(forgotten)
             self._count = None
+            self._counts = {}
             return len(forgotten)
 
 

@@ -9,6 +9,7 @@ from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.subscriptions import Subscriptions
 from penstock.broker.operations.topics import TopicOperations
+from penstock.broker.shares import Share
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicTable
@@ -43,6 +44,7 @@ class Requests:
         self._partitions = partitions
         self._access = access
         self._settings = settings
+        self._share = Share(access, settings.subscriptions_max, subscriptions.is_known, _too_many)
 
     async def serve(self, connection: PushConnection, frame: Frame, request: m.Payload) -> None:
         """Serve the request in a frame of `SERVED`. KafkaError refuses it, and nothing has changed.
@@ -103,9 +105,10 @@ class Requests:
         self, connection: PushConnection, request: m.CreateSubscription
     ) -> m.CreateSubscriptionAck:
         self._check_read(connection, request.name, request.topic)
-        created = await self._subscriptions.create(
-            request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
-        )
+        with self._share.taken(connection.session, request.name):
+            created = await self._subscriptions.create(
+                request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
+            )
         return m.CreateSubscriptionAck(created)
 
     async def _delete_subscription(self, connection: PushConnection, request: m.DeleteSubscription) -> m.PlainAck:
@@ -134,7 +137,8 @@ class Requests:
             self._check_read(connection, name, request.topic)
         if not request.subscription:
             by_key = request.delivery is m.Delivery.KEY
-            await self._subscriptions.create(name, request.topic, request.start, by_key=by_key)
+            with self._share.taken(connection.session, name):
+                await self._subscriptions.create(name, request.topic, request.start, by_key=by_key)
         credit = min(request.credit or self._settings.credit, self._settings.credit_max)
         per_frame = min(request.messages_per_frame or self._settings.messages_per_frame, credit, 1000)
         member = Member(
@@ -225,6 +229,11 @@ def _cannot_be_created(request: m.CreateTopic) -> KafkaError:
     name = request.topic
     text = f"there is no topic {name!r}; create it, for instance with `penstock push create-topic {name}`"
     return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+
+
+def _too_many(most: int) -> KafkaError:
+    text = f"{most} subscriptions are the most of one principal; delete some, or raise push.subscriptions_max"
+    return KafkaError(ErrorCode.POLICY_VIOLATION, text)
 
 
 def _not_in(name: str) -> KafkaError:

@@ -109,6 +109,10 @@ class TransactionCoordinator:
         """The shard of an id; None if there is no topic yet. KafkaError while it is not available."""
         return self._shards.holder(transactional_id)
 
+    def is_known(self, transactional_id: str) -> bool:
+        shard = self.shard_of(transactional_id)
+        return shard is not None and shard.transactions.get(transactional_id) is not None
+
     def find(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
         """The transaction of an id.
 

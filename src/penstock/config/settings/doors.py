@@ -141,8 +141,9 @@ class PushSettings(Section):
     commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 20
     """Positions are stored at most this often; changes in between are stored together."""
     subscriptions_max: Count = 100_000
-    """Subscriptions on this node."""
+    """Subscriptions on this node. With rules, half of them for one principal."""
     producers_max: Count = limits.PUSH_PRODUCERS_MAX
-    """Clients that publish with sequences and are remembered; those that were silent for a week are forgotten."""
+    """Clients that publish with sequences and are remembered; those that were silent for a week are forgotten. With
+    rules, half of them for one principal."""
     subscriptions_per_connection_max: Count = 1_000
     """Subscriptions that one connection may be a member of."""

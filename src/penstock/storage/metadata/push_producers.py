@@ -39,6 +39,9 @@ class StoredPushProducers:
     def count(self) -> int:
         return int(self._database.read("SELECT count(*) FROM push_producers")[0][0])
 
+    def count_of(self, principal: str) -> int:
+        return int(self._database.read("SELECT count(*) FROM push_producers WHERE principal = ?", (principal,))[0][0])
+
     def put(self, row: PushProducerRow) -> None:
         with self._database.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO push_producers VALUES (?, ?, ?, ?, ?)", row)

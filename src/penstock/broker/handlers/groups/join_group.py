@@ -40,7 +40,8 @@ async def handle(broker: Broker, request: JoinGroup) -> JoinGroupResponse:
     try:
         group_id = request.body.group_id
         broker.access.check_group(request.session, Operation.READ, group_id)
-        answer = await broker.groups.classic.join(group_id, _request(request))
+        with broker.group_share.taken(request.session, group_id):
+            answer = await broker.groups.classic.join(group_id, _request(request))
     except KafkaError as error:
         answer = JoinAnswer(error=error.code)
     name = answer.protocol_name

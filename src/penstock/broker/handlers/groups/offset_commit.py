@@ -167,6 +167,7 @@ async def _commit(
         knows_epochs=request.version >= 9,
     )
     try:
-        await broker.groups.commit(body.group_id, claim, changes, text_bytes)
+        with broker.group_share.taken(request.session, body.group_id):
+            await broker.groups.commit(body.group_id, claim, changes, text_bytes)
     except KafkaError as error:
         codes.update(dict.fromkeys(codes, error.code))

@@ -7,7 +7,7 @@ Behaviour:
   client comes again.
 
 Differs from Kafka: a new transactional id of more than 1,024 bytes is INVALID_REQUEST, and one above
-`transactions.ids_max` is POLICY_VIOLATION.
+`transactions.ids_max`, or above a principal's half of it where there are rules, is POLICY_VIOLATION.
 
 Version notes:
 - v3 offers the id and epoch that the producer had (KIP-360); v4 knows PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH
@@ -66,11 +66,12 @@ async def _of_transactions(broker: Broker, request: InitProducerId, transactiona
     offered = ProducerIdentity(field(body, "producer_id", -1), field(body, "producer_epoch", -1))
     try:
         broker.access.check_transactional_id(request.session, Operation.WRITE, transactional_id)
-        given = await broker.transactions.init_producer_id(
-            transactional_id,
-            milliseconds(body.transaction_timeout),
-            None if offered.producer_id == -1 else offered,
-        )
+        with broker.id_share.taken(request.session, transactional_id):
+            given = await broker.transactions.init_producer_id(
+                transactional_id,
+                milliseconds(body.transaction_timeout),
+                None if offered.producer_id == -1 else offered,
+            )
     except KafkaError as error:
         return _answer(request, fencing_code(error.code, knows_fenced=request.version >= 4), -1, -1)
     return _answer(request, ErrorCode.NONE, given.producer_id, given.epoch)

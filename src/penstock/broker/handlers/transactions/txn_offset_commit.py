@@ -115,7 +115,8 @@ async def _commit(broker: Broker, request: TxnOffsetCommit, changes: list[Offset
         generation=field(body, "generation_id", NO_GENERATION),
         in_transaction=True,
     )
-    await broker.groups.commit_in_transaction(body.group_id, claim, changes, sender, text_bytes)
+    with broker.group_share.taken(request.session, body.group_id):
+        await broker.groups.commit_in_transaction(body.group_id, claim, changes, sender, text_bytes)
 
 
 def _shown(code: ErrorCode, version: int) -> ErrorCode:
