@@ -20,6 +20,7 @@ from penstock.model.limits import TURN_NS
 Result = TypeVar("Result")
 Steps = Generator[None, None, Result]
 """Work that yields between its steps, and what it returns."""
+STEPS_AT_ONCE = 8
 
 
 class Turns:
@@ -38,8 +39,13 @@ class Turns:
 
 
 def begin(steps: Steps[Result]) -> Result | Coroutine[Any, Any, Result]:
-    """Do the steps of one turn. Returns the result if that was all, else a coroutine that goes on."""
+    """Do the steps of one turn. Returns the result if that was all, else a coroutine that goes on.
+
+    A few steps are always done at once, without a look at the clock.
+    """
     try:
+        for _ in range(STEPS_AT_ONCE):
+            next(steps)
         _take_turn(steps)
     except StopIteration as end:
         result: Result = end.value

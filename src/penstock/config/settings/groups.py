@@ -37,6 +37,6 @@ class TransactionSettings(Section):
     id_expiration_ms: Count = 604_800_000
     """Forget a transactional id that was not used for this long."""
     ids_max: Count = limits.TRANSACTIONAL_IDS_MAX
-    """Transactional ids on this node, with rules half of them for one principal; a new one above is POLICY_VIOLATION."""
+    """Transactional ids on this node, with rules half of them for one principal; one more is POLICY_VIOLATION."""
     topic_partitions: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Partitions of __transaction_state when it is created."""
