@@ -17,6 +17,8 @@ INTERVAL_S: Final = 60.0
 KINDS_MAX: Final = 1_000  # different kinds remembered; when there are more, they are forgotten and logged again
 STRANGERS_LINES_MAX: Final = 100
 """Lines a minute about connections of strangers, of each door."""
+REFUSED_LINES_MAX: Final = 1_000
+"""Lines a minute about refused topics, whose names are the client's: one request may have tens of thousands."""
 
 
 class _Kind:

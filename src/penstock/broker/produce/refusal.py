@@ -15,7 +15,7 @@ from penstock.model.compression import DecompressedTooLarge
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.records import InvalidRecords
 from penstock.model.timestamps import BadTimestamps, StampedByClient
-from penstock.observability.repeats import Repeats
+from penstock.observability.repeats import REFUSED_LINES_MAX, Repeats
 from penstock.protocol.kafka.apis import PRODUCE
 from penstock.protocol.kafka.produce import PartitionResult, RecordError
 from penstock.protocol.kafka.topic_key import TopicKey
@@ -37,7 +37,7 @@ _REFUSED_BEFORE = (NotOneBatch, RefusedByCoordinator)  # whatever the code
 _SHOWN = (BadTimestamps, StampedByClient, UnreadableBatch, RefusedByCoordinator, DecompressedTooLarge, ReadOnlyMirror)
 """Refusals with a text, beside those that name records. Kafka gives no text with any other code; it does not have the
 last two."""
-refused = Repeats(logging.getLogger(__name__))
+refused = Repeats(logging.getLogger(__name__), total_max=REFUSED_LINES_MAX)
 
 
 def refuse(

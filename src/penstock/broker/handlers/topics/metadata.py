@@ -31,7 +31,7 @@ from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import INTERNAL_NAMES, is_topic_name
-from penstock.observability.repeats import Repeats
+from penstock.observability.repeats import REFUSED_LINES_MAX, Repeats
 from penstock.protocol.kafka.topic_metadata import NOT_ASKED, BrokerAddress, metadata_writer
 from penstock.protocol.kafka.versioned import field
 from penstock.runtime.turns import Steps, Turns, begin, finish
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Metadata = Request[MetadataRequest, MetadataBuilders]
 
-not_created = Repeats(logging.getLogger(__name__))
+not_created = Repeats(logging.getLogger(__name__), total_max=REFUSED_LINES_MAX)
 
 NO_CONTROLLER = -1
 TOPICS_AT_ONCE = 100
