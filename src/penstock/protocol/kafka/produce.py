@@ -11,6 +11,7 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import NamedTuple
 
+from penstock.model.limits import REQUEST_ELEMENTS_MAX
 from penstock.protocol.kafka.primitives import (
     INT32,
     INT64,
@@ -61,15 +62,21 @@ class PartitionResult(NamedTuple):
     message: str | None = None
 
 
-def decode(frame: memoryview, position: int, version: int) -> ProduceRequest:
-    """Parse the body that starts at `position`; record data stays in the frame."""
+class WideRequest(Exception):
+    """A request with more partitions than are decoded at once."""
+
+
+def decode(
+    frame: memoryview, position: int, version: int, partitions_max: int = REQUEST_ELEMENTS_MAX
+) -> ProduceRequest:
+    """Parse the body that starts at `position`; record data stays in the frame. WideRequest above `partitions_max`."""
     try:
-        return _decode(frame, position, version >= FLEXIBLE, version >= TOPIC_IDS)
+        return _decode(frame, position, version >= FLEXIBLE, version >= TOPIC_IDS, partitions_max)
     except (IndexError, error, UnicodeDecodeError) as problem:
         raise MalformedRequest(f"Produce v{version}: {problem}") from None
 
 
-def _decode(frame: memoryview, position: int, flexible: bool, by_id: bool) -> ProduceRequest:
+def _decode(frame: memoryview, position: int, flexible: bool, by_id: bool, partitions_max: int) -> ProduceRequest:
     transactional_id, position = read_string(frame, position, flexible)
     acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
     topic_count, position = read_count(frame, position + 6, flexible)
@@ -83,6 +90,8 @@ def _decode(frame: memoryview, position: int, flexible: bool, by_id: bool) -> Pr
         if topic is None:
             raise MalformedRequest("Produce: a topic without a name")
         partition_count, position = read_count(frame, position, flexible)
+        if len(partitions) + partition_count > partitions_max:
+            raise WideRequest
         for _ in range(partition_count):
             (index,) = INT32.unpack_from(frame, position)
             if flexible:

@@ -7,6 +7,7 @@ Behaviour:
   that would hold up others, a worker process does it. The connection's next request waits until this one is answered.
 - acks=1 is answered when this node has stored the batch, acks=all when readers see it. acks=0 gets no answer, and on
   an error a closed connection, which is all that such a client can notice.
+- A request with very many partitions gives others their turns, and the connection's next request waits for its answer.
 - A duplicate of an idempotent producer's batch is answered with its first offsets, after its first flush.
 
 Differs from Kafka:
@@ -22,6 +23,7 @@ Version notes:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from penstock.broker.broker import Broker
@@ -55,20 +57,26 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.connection.scratch import kept
 from penstock.net.reply import SILENCE, Buffers, Reply, Work
+from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.kafka.produce import (
     PartitionData,
     PartitionResult,
     ProduceRequest,
     RecordError,
+    WideRequest,
     decode,
     encode_response,
 )
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
+from penstock.runtime.turns import Turns
 from penstock.security.resources import Operation
 from penstock.storage.interface import LogConfig
 
 WRITE = Operation.WRITE  # looked up once: members of an enum are slow to find
 UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
+PARTITIONS_AT_ONCE_MAX = 1_000
+"""About 10 ms of work, if all of them are refused."""
+PARTITIONS_A_STEP = 50
 
 
 def handle(broker: Broker, request: AnyRequest) -> Reply:
@@ -78,12 +86,14 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
         if reply is not None:
             return reply
     channel.repeat_path = None
-    body = decode(request.frame, request.body_start, request.version)
-    if body.acks not in (-1, 0, 1):
-        return Reply.now([encode_response(_refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS), request.version)])
-    if body.transactional_id is not None and not _may_write_transactions(broker, request, body):
-        refusal = encode_response(_refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), request.version)
-        return Reply.now([refusal]) if body.acks else Reply.close()
+    try:
+        body = decode(request.frame, request.body_start, request.version, PARTITIONS_AT_ONCE_MAX)
+    except WideRequest:
+        request.frame = kept(request.frame)
+        return Reply.when(_serve_wide(broker, request))
+    refusal = _refusal(broker, request, body)
+    if refusal is not None:
+        return Reply.now([_refuse_all(body, refusal, request.version)]) if body.acks else Reply.close()
     produce = _Produce(broker, request, body)
     try:
         for data in body.partitions:
@@ -102,6 +112,35 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
             channel.repeat_path = RepeatPath(broker, partition, repeated, request.session, body)
     channel.last_partition = partition
     return produce.when_acknowledged()
+
+
+async def _serve_wide(broker: Broker, request: AnyRequest) -> Buffers | None:
+    """Serve a request with so many partitions that others would notice."""
+    try:
+        body = await asyncio.to_thread(decode, request.frame, request.body_start, request.version)
+    except WideRequest:
+        raise MalformedRequest("Produce: more partitions than a node may have") from None
+    refusal = _refusal(broker, request, body)
+    if refusal is not None:
+        return [await asyncio.to_thread(_refuse_all, body, refusal, request.version)] if body.acks else None
+    produce = _Produce(broker, request, body)
+    turns = Turns()
+    try:
+        for data in body.partitions:
+            produce.admit(data, body.transactional_id)
+            await turns.pause()
+    except KafkaError as error:
+        return await produce.refuse_all(body, error).wait()
+    return await produce.answer_checked(answered=body.acks != 0)
+
+
+def _refusal(broker: Broker, request: AnyRequest, body: ProduceRequest) -> ErrorCode | None:
+    """The error of the whole request, before any of its batches is looked at."""
+    if body.acks not in (-1, 0, 1):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if body.transactional_id is not None and not _may_write_transactions(broker, request, body):
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return None
 
 
 def _may_write_transactions(broker: Broker, request: AnyRequest, body: ProduceRequest) -> bool:
@@ -306,19 +345,30 @@ class _Produce:
                 part.batch = kept(batch)
                 if part.check is not None:
                     part.check = part.check._replace(batch=part.batch)
-        return self._answer_checked(answered)
+        return self.answer_checked(answered=answered)
 
-    async def _answer_checked(self, answered: bool) -> Buffers | None:
+    async def answer_checked(self, *, answered: bool) -> Buffers | None:
+        """Check and append what was admitted, whose memory is its own, and wait for its answer."""
         # A client that leaves meanwhile has produced all the same, as it has where nothing is to be checked.
         await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
-        return await self.when_acknowledged().wait() if answered else self.unanswered()
+        if not answered:
+            return self.unanswered()
+        if len(self._results) > PARTITIONS_AT_ONCE_MAX and not self._written:
+            return [await asyncio.to_thread(encode_response, self._results, self._version)]
+        return await self.when_acknowledged().wait()
 
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
             await self._broker.transactions.completions.wait(self._transactional_id)
         if self.unchecked:
             await self._check()
-        self.append()
+        if self._has_transactional:
+            self.append()  # as a whole: its end must not come in between
+            return
+        turns = Turns()
+        for first in range(0, len(self._parts), PARTITIONS_A_STEP):
+            self._append_all(self._parts[first : first + PARTITIONS_A_STEP])
+            await turns.pause()
 
     async def _check(self) -> None:
         """Have the record worker do the checks that would take too long on the event loop."""
@@ -336,8 +386,11 @@ class _Produce:
         """Everything that was admitted, in the order of the request."""
         if self._has_transactional:
             self._join_transaction()
+        self._append_all(self._parts)
+
+    def _append_all(self, parts: Sequence[_Part]) -> None:
         now_ms = self._broker.clock.now_ms()
-        for part in self._parts:
+        for part in parts:
             if part.error is None:
                 try:
                     self._append(part, now_ms)
@@ -429,5 +482,6 @@ class _Produce:
         return [encode_response(self._results, self._version)]
 
 
-def _refuse_all(request: ProduceRequest, code: ErrorCode) -> list[PartitionResult]:
-    return [PartitionResult(data.topic, data.partition, code, -1, -1, -1) for data in request.partitions]
+def _refuse_all(request: ProduceRequest, code: ErrorCode, version: int) -> bytearray:
+    results = [PartitionResult(data.topic, data.partition, code, -1, -1, -1) for data in request.partitions]
+    return encode_response(results, version)

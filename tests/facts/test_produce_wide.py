@@ -1,0 +1,53 @@
+"""A Produce request with more partitions than are served in one go: answered and stored like any other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kio.schema.errors import ErrorCode
+
+from penstock.model.batch_builder import NewRecord, build_batch
+from tests.support.raw_client import RawClient
+
+PARTITIONS = 1_200
+UNKNOWN = 7
+"""Beyond the last partition."""
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def request(topic: str, text: bytes, *, acks: int) -> dict[str, Any]:
+    rows = [
+        {"index": index, "records": bytes(build_batch([NewRecord(None, b"%s %d" % (text, index))], timestamp=now_ms()))}
+        for index in range(PARTITIONS + UNKNOWN)
+    ]
+    data = [{"name": topic, "partition_data": rows}]
+    return {"transactional_id": None, "acks": acks, "timeout": 30_000, "topic_data": data}
+
+
+def test_every_partition_is_answered_in_order_and_stored(client: RawClient) -> None:
+    topic = client.create_topic(partitions=PARTITIONS)
+    client.settimeout(60.0)
+    answer = client.call("produce", 9, **request(topic, b"first", acks=-1))
+    found = answer.responses[0].partition_responses
+    assert [row.index for row in found] == list(range(PARTITIONS + UNKNOWN))
+    assert {row.error_code for row in found[:PARTITIONS]} == {ErrorCode.none}
+    assert {row.error_code for row in found[PARTITIONS:]} == {ErrorCode.unknown_topic_or_partition}
+    assert {row.base_offset for row in found[:PARTITIONS]} == {0}
+    client.produce(topic, bytes(build_batch([NewRecord(None, b"second")], timestamp=now_ms())), partition=5)
+    for partition, texts in ((0, [b"first 0"]), (5, [b"first 5", b"second"]), (1_199, [b"first 1199"])):
+        assert [record.value for record in client.fetch_records(topic, partition=partition)] == texts
+
+
+def test_so_are_those_that_expect_no_answer(client: RawClient, connect: Callable[[], RawClient]) -> None:
+    """Some of the partitions do not exist: the connection is closed, which is all that such a client can notice."""
+    topic = client.create_topic(partitions=PARTITIONS)
+    sender = connect()
+    sender.settimeout(60.0)
+    sender.send("produce", 9, **request(topic, b"x", acks=0))
+    assert sender.closed_by_peer()
+    assert [record.value for record in client.fetch_records(topic, partition=1_199)] == [b"x 1199"]
