@@ -50,7 +50,8 @@ def test_a_wrong_login_and_a_wrong_url(broker: WebProcess, config: Path) -> None
     assert "wrong" in refused.err
     assert "wrong-password" not in refused.err
     assert "--command-config" in refused.err
-    unverified = penstock(*command, url, code=ExitCode.UNREACHABLE)
-    assert "CERTIFICATE_VERIFY_FAILED" in unverified.err
+    unverified = penstock(*command, url, code=ExitCode.FAILURE)
+    assert "is not trusted" in unverified.err
+    assert "ssl.ca.location" in unverified.err
     plain = penstock(*command, "http://broker.example", "--command-config", config, code=ExitCode.USAGE)
     assert "plain text" in plain.err
