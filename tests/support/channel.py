@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from types import GeneratorType
 from typing import Any
 
 from penstock.broker.broker import Broker
@@ -15,6 +16,7 @@ from penstock.net.endpoint import Endpoint, Peer
 from penstock.node.security.door_plans import plan_doors
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import encode, request_reader
+from penstock.runtime.turns import begin
 
 
 class FakeStream:
@@ -57,6 +59,8 @@ async def handled(broker: Broker, request: AnyRequest) -> bytes:
     request.body, _ = request_reader(key, version)(bytes(request.frame), 0)
     handler = importlib.import_module(f"penstock.broker.handlers.{APIS[key].handler}").handle
     result: Any = handler(broker, request)
+    if isinstance(result, GeneratorType):
+        result = begin(result)
     if inspect.isawaitable(result):
         result = await result
     return bytes(result) if isinstance(result, bytes | bytearray) else encode(result)

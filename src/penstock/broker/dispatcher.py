@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Coroutine
-from types import CoroutineType
+from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
 from penstock.broker.broker import Broker
@@ -23,6 +23,7 @@ from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, response_header
 from penstock.protocol.kafka.messages import Entity, decode_request, encode, is_long, load
 from penstock.protocol.kafka.primitives import MalformedRequest
+from penstock.runtime.turns import begin
 
 _NO_FRAME: Final = memoryview(b"")
 Handler = Callable[[Broker, AnyRequest], HandlerResult]
@@ -75,6 +76,8 @@ class Dispatcher:
         if handler is None:
             handler = self._handlers[request.api.key] = load_handler(request.api).handle
         result = handler(self._broker, request)
+        if isinstance(result, GeneratorType):
+            result = begin(result)
         if isinstance(result, CoroutineType):
             return Reply.when(self._encode_later(request.api, result))
         if isinstance(result, Reply):

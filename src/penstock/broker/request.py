@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from penstock.net.reply import Reply
 from penstock.protocol.kafka.apis import Api
 from penstock.protocol.kafka.messages import Entity, response_messages
+from penstock.runtime.turns import Steps
 
 if TYPE_CHECKING:
     from penstock.broker.channel import KafkaChannel
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 Body = TypeVar("Body")
 Replies = TypeVar("Replies")
 Answer = Entity | bytes | Reply
-HandlerResult = Answer | Coroutine[Any, Any, Answer]
+HandlerResult = Answer | Coroutine[Any, Any, Answer] | Steps[Answer]
+"""Steps are short as a rule: the dispatcher does them at once, or in turns if there are many."""
 
 
 class Request(Generic[Body, Replies]):

@@ -14,12 +14,11 @@ Version notes: none.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -33,13 +32,7 @@ if TYPE_CHECKING:
     AlterReplicaLogDirs = Request[AlterReplicaLogDirsRequest, AlterReplicaLogDirsBuilders]
 
 
-def handle(
-    broker: Broker, request: AlterReplicaLogDirs
-) -> AlterReplicaLogDirsResponse | Coroutine[Any, Any, AlterReplicaLogDirsResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: AlterReplicaLogDirs) -> Steps[AlterReplicaLogDirsResponse]:
+def handle(broker: Broker, request: AlterReplicaLogDirs) -> Steps[AlterReplicaLogDirsResponse]:
     targets: dict[str, dict[int, str]] = {}
     for directory in request.body.dirs:
         for topic in directory.topics:

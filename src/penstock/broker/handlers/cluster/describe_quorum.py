@@ -17,13 +17,12 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -40,13 +39,7 @@ if TYPE_CHECKING:
 CLUSTER_METADATA: Final = "__cluster_metadata"
 
 
-def handle(
-    broker: Broker, request: DescribeQuorum
-) -> DescribeQuorumResponse | Coroutine[Any, Any, DescribeQuorumResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: DescribeQuorum) -> Steps[DescribeQuorumResponse]:
+def handle(broker: Broker, request: DescribeQuorum) -> Steps[DescribeQuorumResponse]:
     if not broker.access.allows_cluster(request.session, Operation.DESCRIBE):
         return request.reply.DescribeQuorumResponse(
             error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message="", topics=[], nodes=[]

@@ -12,14 +12,13 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.cluster.controller.config_changes import ConfigResourceType
 from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, GROUP
 from penstock.model.errors import ErrorCode
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -41,13 +40,7 @@ LISTED = (
 )
 
 
-def handle(
-    broker: Broker, request: ListConfigResources
-) -> ListConfigResourcesResponse | Coroutine[Any, Any, ListConfigResourcesResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: ListConfigResources) -> Steps[ListConfigResourcesResponse]:
+def handle(broker: Broker, request: ListConfigResources) -> Steps[ListConfigResourcesResponse]:
     if not broker.access.allows_cluster(request.session, Operation.DESCRIBE_CONFIGS):
         return request.reply.ListConfigResourcesResponse(
             error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, config_resources=()

@@ -13,8 +13,7 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.answers.authorized_operations import group_operations
@@ -24,7 +23,7 @@ from penstock.broker.groups.group_state import GroupState
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.describe_groups import (
@@ -41,13 +40,7 @@ MEMBER_BYTES = 200
 """Ids, names and address of a member, about."""
 
 
-def handle(
-    broker: Broker, request: DescribeGroups
-) -> DescribeGroupsResponse | Coroutine[Any, Any, DescribeGroupsResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: DescribeGroups) -> Steps[DescribeGroupsResponse]:
+def handle(broker: Broker, request: DescribeGroups) -> Steps[DescribeGroupsResponse]:
     size = AnswerSize(broker.flow)
     groups = []
     for group_id in request.body.groups:

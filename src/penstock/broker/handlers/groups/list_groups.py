@@ -11,8 +11,7 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.groups.group import CoordinatedGroup
@@ -20,7 +19,7 @@ from penstock.broker.groups.group_state import GroupType
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.list_groups import ListedGroup, ListGroupsBuilders, ListGroupsResponse
@@ -31,11 +30,7 @@ if TYPE_CHECKING:
 _TYPES = {group_type.value for group_type in GroupType}
 
 
-def handle(broker: Broker, request: ListGroups) -> ListGroupsResponse | Coroutine[Any, Any, ListGroupsResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: ListGroups) -> Steps[ListGroupsResponse]:
+def handle(broker: Broker, request: ListGroups) -> Steps[ListGroupsResponse]:
     states = {state.lower() for state in field(request.body, "states_filter", ())}
     types = {group_type.lower() for group_type in field(request.body, "types_filter", ())}
     code, groups = ErrorCode.NONE, []

@@ -16,8 +16,8 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 from uuid import UUID
 
 from penstock.broker.answers.answer_size import AnswerSize
@@ -30,7 +30,7 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import NO_EPOCH, NO_TIMESTAMP, NO_TOPIC_ID
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 
 if TYPE_CHECKING:
     from penstock.protocol.kafka.replies.offset_fetch import (
@@ -68,8 +68,8 @@ class _Topic(NamedTuple):
     partitions: list[_Partition]
 
 
-def handle(broker: Broker, request: OffsetFetch) -> OffsetFetchResponse | Coroutine[Any, Any, OffsetFetchResponse]:
-    return begin(_groups(broker, request) if request.version >= 8 else _single_group(broker, request))
+def handle(broker: Broker, request: OffsetFetch) -> Steps[OffsetFetchResponse]:
+    return _groups(broker, request) if request.version >= 8 else _single_group(broker, request)
 
 
 def _groups(broker: Broker, request: OffsetFetch) -> Steps[OffsetFetchResponse]:

@@ -11,14 +11,13 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import Request
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -35,13 +34,7 @@ if TYPE_CHECKING:
     OffsetForLeaderEpoch = Request[OffsetForLeaderEpochRequest, OffsetForLeaderEpochBuilders]
 
 
-def handle(
-    broker: Broker, request: OffsetForLeaderEpoch
-) -> OffsetForLeaderEpochResponse | Coroutine[Any, Any, OffsetForLeaderEpochResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: OffsetForLeaderEpoch) -> Steps[OffsetForLeaderEpochResponse]:
+def handle(broker: Broker, request: OffsetForLeaderEpoch) -> Steps[OffsetForLeaderEpochResponse]:
     reply = request.reply
     topics = []
     for topic in request.body.topics:

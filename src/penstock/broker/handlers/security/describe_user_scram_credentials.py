@@ -13,12 +13,11 @@ Version notes: none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -36,13 +35,7 @@ _TWICE = "Cannot describe SCRAM credentials for the same user twice in a single 
 _UNKNOWN = "Attempt to describe a user credential that does not exist: "
 
 
-def handle(
-    broker: Broker, request: DescribeUserScramCredentials
-) -> DescribeUserScramCredentialsResponse | Coroutine[Any, Any, DescribeUserScramCredentialsResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: DescribeUserScramCredentials) -> Steps[DescribeUserScramCredentialsResponse]:
+def handle(broker: Broker, request: DescribeUserScramCredentials) -> Steps[DescribeUserScramCredentialsResponse]:
     reply = request.reply
     try:
         broker.access.check_cluster(request.session, Operation.DESCRIBE)

@@ -12,15 +12,14 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import check_assignment
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -38,13 +37,7 @@ if TYPE_CHECKING:
     AlterPartitionReassignments = Request[AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsBuilders]
 
 
-def handle(
-    broker: Broker, request: AlterPartitionReassignments
-) -> AlterPartitionReassignmentsResponse | Coroutine[Any, Any, AlterPartitionReassignmentsResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: AlterPartitionReassignments) -> Steps[AlterPartitionReassignmentsResponse]:
+def handle(broker: Broker, request: AlterPartitionReassignments) -> Steps[AlterPartitionReassignmentsResponse]:
     reply = request.reply
     refusal = ErrorCode.NONE
     if not broker.access.allows_cluster(request.session, Operation.ALTER):

@@ -12,14 +12,13 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.broker.request import Request
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.kafka.messages import milliseconds
 from penstock.protocol.kafka.versioned import field
-from penstock.runtime.turns import Steps, begin
+from penstock.runtime.turns import Steps
 from penstock.security.resources import Operation
 
 if TYPE_CHECKING:
@@ -36,11 +35,7 @@ if TYPE_CHECKING:
 ELECTION_TYPES = (0, 1)
 
 
-def handle(broker: Broker, request: ElectLeaders) -> ElectLeadersResponse | Coroutine[Any, Any, ElectLeadersResponse]:
-    return begin(_answer(broker, request))
-
-
-def _answer(broker: Broker, request: ElectLeaders) -> Steps[ElectLeadersResponse]:
+def handle(broker: Broker, request: ElectLeaders) -> Steps[ElectLeadersResponse]:
     election_type = field(request.body, "election_type", 0)
     refusal = None
     if not broker.access.allows_cluster(request.session, Operation.ALTER):
