@@ -8,12 +8,12 @@ it took effect.
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 from penstock.client.answer_error import check
 from penstock.client.cluster import TRANSACTION, Cluster
 from penstock.client.connection import Connection, UnderWay
 from penstock.client.produces import (
-    IN_FLIGHT,
     INIT_PRODUCER_ID_VERSION,
     PRODUCE_VERSION,
     Identity,
@@ -27,6 +27,15 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import END_TXN, INIT_PRODUCER_ID, PRODUCE
 
 END_TXN_VERSION = 5
+UNDER_WAY_MAX, UNDER_WAY_BYTES_MAX = 64, 32 << 20
+"""Batches that are not acknowledged. They may be more than a broker remembers of a producer, since none is sent again
+but the first one, alone; and a broker that syncs needs fewer syncs for them."""
+
+
+class _Sent(NamedTuple):
+    request: UnderWay
+    place: TopicPartition
+    size: int
 
 
 class TransactionalProducer:
@@ -38,7 +47,8 @@ class TransactionalProducer:
         self._timeout_ms = timeout_ms
         self._identity = Identity(-1, -1)
         self._sequences: dict[TopicPartition, int] = {}
-        self._under_way: deque[tuple[UnderWay, TopicPartition]] = deque()
+        self._under_way: deque[_Sent] = deque()
+        self._under_way_bytes = 0
 
     def init(self) -> None:
         """Abort the open transaction of this id and fence its producer."""
@@ -65,7 +75,7 @@ class TransactionalProducer:
 
     def _forget(self) -> None:
         if self._under_way:
-            self._under_way.clear()
+            self._forget_sent()
             self._cluster.forget()
         self._sequences = {}
 
@@ -80,7 +90,7 @@ class TransactionalProducer:
             self._begin(place, batch)
             return
         self._post(place, batch)
-        while len(self._under_way) >= IN_FLIGHT:
+        while len(self._under_way) >= UNDER_WAY_MAX or self._under_way_bytes > UNDER_WAY_BYTES_MAX:
             self._acknowledge()
 
     def _begin(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
@@ -91,7 +101,7 @@ class TransactionalProducer:
         """
 
         def attempt() -> None:
-            self._under_way.clear()
+            self._forget_sent()
             self._post(place, batch)
             self._acknowledge()
 
@@ -99,13 +109,20 @@ class TransactionalProducer:
 
     def _post(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
         connection = self._cluster.leader(place)
-        self._under_way.append((send_produce(connection, place, batch, self.transactional_id), place))
+        request = send_produce(connection, place, batch, self.transactional_id)
+        self._under_way.append(_Sent(request, place, len(batch)))
+        self._under_way_bytes += len(batch)
 
     def _acknowledge(self) -> int:
-        sent, place = self._under_way.popleft()
-        acknowledged = receive_produce(sent, place)
+        request, place, size = self._under_way.popleft()
+        self._under_way_bytes -= size
+        acknowledged = receive_produce(request, place)
         check(acknowledged.error, str(place))
         return acknowledged.base_offset
+
+    def _forget_sent(self) -> None:
+        self._under_way.clear()
+        self._under_way_bytes = 0
 
     def flush(self) -> None:
         while self._under_way:
