@@ -60,6 +60,13 @@ class Beside(Penstock):
         return [str(self._python), *super().command()[1:]]
 
 
+class Unsynced(Beside):
+    """One that leaves syncs to the system."""
+
+    def __init__(self, directory: Path, tree: Path, **settings: str) -> None:
+        super().__init__(directory, tree, **{"storage.flush": "os", **settings})
+
+
 def _produce(topic: str, messages: int, requests: int, in_flight: int) -> Callable[[Beside, ExitStack], Slice]:
     def prepare(broker: Beside, stack: ExitStack) -> Slice:
         create_topic(broker.address, topic)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import store
-from bench.beside import WORKS, Beside, Slice, running
+from bench.beside import WORKS, Slice, Unsynced, running
 from bench.rivals import end_in_order_on_sigterm
 
 HERE: Final = Path(__file__).parents[1]
@@ -32,11 +32,8 @@ WARM_UP, SLICES = 2, 6
 _TOTALS: Final = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 
-class Counted(Beside):
+class Counted(Unsynced):
     """A broker under callgrind."""
-
-    def __init__(self, directory: Path, tree: Path, **settings: str) -> None:
-        super().__init__(directory, tree, **{"storage.flush": "os", **settings})
 
     def command(self) -> list[str]:
         counting = ["--tool=callgrind", f"--callgrind-out-file={self.directory}/callgrind.out"]

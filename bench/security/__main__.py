@@ -24,7 +24,7 @@ from bench.security.works import WORKS, Span, crowd, start
 from bench.spread import Figures
 from bench.targets import Medians
 
-ROUNDS, SECONDS, WARM_UP, CONNECTIONS, PAIRS = 3, 4.0, 3.0, 10_000, 70
+ROUNDS, SECONDS, WARM_UP, CONNECTIONS, PAIRS = 3, 4.0, 3.0, 10_000, 75
 CHOICES = ("before", "acl", "control", *WORKS, "crowd", "start")
 # Cores that others may take while the kernel writes back and the system looks after itself.
 DISTURBING = 0.3

@@ -6,6 +6,7 @@ sends. Here records are decrypted from memory, so that one call takes as many as
 
 from __future__ import annotations
 
+import mmap
 import ssl
 from functools import partial
 from typing import cast
@@ -26,8 +27,7 @@ class TlsWire(Wire):
     def __init__(self, address: Address, context: ssl.SSLContext) -> None:
         super().__init__(address)
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._buffer = bytearray(RECEIVED_BYTES)
-        self._view = memoryview(self._buffer)
+        self._buffer = memoryview(mmap.mmap(-1, RECEIVED_BYTES))  # a bytearray begins where the kernel copies slowly
         self.tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=address[0])
         try:
             self._shake_hands()
@@ -54,7 +54,7 @@ class TlsWire(Wire):
         received = self.socket.recv_into(self._buffer)
         if not received:
             raise ConnectionError("the broker closed the connection")
-        self._incoming.write(self._view[:received])
+        self._incoming.write(self._buffer[:received])
 
     def send(self, frame: bytes | bytearray | memoryview) -> None:
         self.tls.write(frame)
