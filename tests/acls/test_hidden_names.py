@@ -44,6 +44,15 @@ def shown(world: AclWorld, path: str) -> Any:
     return json.loads(body)
 
 
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_coordinator_that_may_not_be_asked_for_is_refused_in_words(world: AclWorld, version: int) -> None:
+    """Clients show the text and not the code."""
+    for key_type, text in ((0, "Group authorization failed."), (1, "Transactional Id authorization failed.")):
+        answer = world.client(WHO).call("find_coordinator", version, key="k", key_type=key_type)
+        assert answer.error_message == text
+    assert world.client().call("find_coordinator", version, key="k", key_type=0).error_message == "NONE"
+
+
 def test_a_transaction_shows_only_topics_that_may_be_described(world: AclWorld, acls: AclClient, topic: str) -> None:
     client, name = world.client(), unique_name("tx")
     other = client.create_topic(unique_name("shown"))

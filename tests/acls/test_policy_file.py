@@ -97,6 +97,11 @@ def test_a_changed_file_takes_effect(node: PolicyNode, client: RawClient) -> Non
     node.write([], super_users=[ME])
     wait_until(lambda: node.metric("penstock_acl_rules") == 0, what="the rules are gone")
     assert code_of_produce(client, topic) == 0
+    changes = [line for line in node.audit() if line["message"] == "changed"]
+    assert [line["act"] for line in changes] == ["create acl", "delete acl", "create super user", *["delete acl"] * 3]
+    assert topic in changes[0]["what"]
+    assert changes[2]["what"] == ME
+    assert {line["host"] for line in changes} == {"policy.json"}
 
 
 def test_rules_of_the_file_and_stored_ones_hold_together(node: PolicyNode, client: RawClient) -> None:

@@ -55,6 +55,15 @@ def test_every_secret_is_hidden_in_config_show(alone: CommandLine) -> None:
             assert "***" in shown.out
 
 
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_secrets_of_single_listeners_are_hidden_in_config_show(alone: CommandLine, output: str) -> None:
+    """The start refuses them; this is what one looks at next."""
+    overrides = ",".join(f"a.{name}={WORD}" for name in ("ssl.key.password", "tls.key_password", "sasl.jaas.config"))
+    shown = alone("config", "show", "-o", output, code=0, PENSTOCK_LISTENERS__OVERRIDES=overrides)
+    assert WORD not in shown.out + shown.err
+    assert "a.sasl.jaas.config" in shown.out
+
+
 def test_each_secret_of_a_running_node_is_tried_below() -> None:
     assert secret_keys() == {*PASSWORDS, *WORDS, *ELSEWHERE}
 

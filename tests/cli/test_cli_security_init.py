@@ -131,7 +131,7 @@ def test_what_clients_are_given_is_in_the_certificate(
 
 
 @pytest.mark.parametrize(
-    "host", ["broker.example:9092", "https://broker.example", "", 'a"b', "bücher.example", "[::1]"]
+    "host", ["broker.example:9092", "https://broker.example", "", 'a"b', "bücher.example", "[::1]", "999.1.1.1"]
 )
 def test_what_is_no_host_is_refused(tmp_path: Path, host: str) -> None:
     flags = ("--directory", tmp_path / "s", "--data-dir", tmp_path / "d")

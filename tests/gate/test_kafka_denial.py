@@ -189,6 +189,47 @@ def test_every_api_is_stopped_without_a_right(tmp_path: Path) -> None:
     assert asyncio.run(wrong(tmp_path / "data")) == {}
 
 
+async def stable_offsets(data_dir: Path) -> dict[tuple[str, int, bool], set[int]]:
+    """The codes of OffsetFetch that waits for transactions, by topic, version and whether the topic may be described;
+    one topic has a pending offset, the other does not exist."""
+    recorder = Recorder()
+    async with running_node(data_dir, recorder) as node:
+        client = await KafkaClient.connect(node.kafka_port)
+        await prepared(node, client)
+
+        async def ask(api: str, version: int, **fields: Any) -> Any:
+            return await _answer(client, Case(api, version, DESCRIBE_TOPIC, fields))
+
+        made = await ask("init_producer_id", 4, transactional_id="pending", transaction_timeout=60_000)
+        ids = {"producer_id": made.producer_id, "producer_epoch": made.producer_epoch, "transactional_id": "pending"}
+        offset = {"partition_index": 0, "committed_offset": 0, "committed_metadata": ""}
+        topics = [{"name": TOPIC, "partitions": [offset]}]
+        assert set(codes(await ask("add_offsets_to_txn", 3, group_id=GROUP, **ids))) == {ErrorCode.NONE}
+        member = {"generation_id": -1, "member_id": "", "group_instance_id": None}
+        committed = await ask("txn_offset_commit", 3, group_id=GROUP, topics=topics, **ids, **member)
+        assert set(codes(committed)) == {ErrorCode.NONE}
+        found = {}
+        for hidden in (False, True):
+            recorder.denied = denials("offset_fetch", DESCRIBE_TOPIC) if hidden else set()
+            for name in (TOPIC, "nothing"):
+                group = {"group_id": GROUP, "topics": [{"name": name, "partition_indexes": [0]}]}
+                for version in (7, 8, 9):
+                    answer = await ask("offset_fetch", version, require_stable=True, groups=[group], **group)
+                    found[name, version, hidden] = set(codes(answer)) - {ErrorCode.NONE}
+        client.close()
+    return found
+
+
+def test_a_pending_offset_does_not_tell_of_a_topic(tmp_path: Path) -> None:
+    expected: dict[tuple[str, int, bool], set[int]] = {}
+    for version in (7, 8, 9):
+        expected[TOPIC, version, False] = {ErrorCode.UNSTABLE_OFFSET_COMMIT}
+        expected["nothing", version, False] = set()
+        for name in (TOPIC, "nothing"):
+            expected[name, version, True] = {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    assert asyncio.run(stable_offsets(tmp_path / "data")) == expected
+
+
 @pytest.mark.parametrize(
     ("module", "unstopped"),
     [

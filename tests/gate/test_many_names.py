@@ -1,4 +1,4 @@
-"""One request with very many names, of a client with every right or with none: other clients do not notice.
+"""One request with very many names, or one name very often, with every right or with none: other clients do not notice.
 
 Each name is looked up, refused or answered, and perhaps audited: short steps, but tens of thousands of them in a
 request of a few hundred kilobytes, which every client may send.
@@ -19,7 +19,7 @@ from tests.support.undisturbed import nobody_waits
 from tests.support.variants import variants
 from tests.support.wire import API_KEYS, encode_request, frame
 
-NAMES = 20_000
+NAMES, OFTEN = 20_000, 60_000
 ALLOWED, DENIED = "allowed", "denied"
 Body = Callable[[list[str]], dict[str, Any]]
 
@@ -42,6 +42,11 @@ def configs(names: list[str]) -> dict[str, Any]:
         {"resource_type": 2, "resource_name": name, "configs": [], "configuration_keys": None} for name in names
     ]
     return {"resources": rows}
+
+
+def one_resource(**parts: list[Any]) -> dict[str, Any]:
+    """The configs of a topic that exists."""
+    return {"resources": [{"resource_type": 2, "resource_name": "g", **parts}], "validate_only": True}
 
 
 def entities(names: list[str]) -> dict[str, Any]:
@@ -98,6 +103,7 @@ REQUESTS: dict[str, tuple[int, Body]] = {
         12,
         lambda names: {
             "topics": [{"name": name, "topic_id": None} for name in names],
+            "allow_auto_topic_creation": False,
             "include_topic_authorized_operations": True,
         },
     ),
@@ -125,6 +131,56 @@ REQUESTS: dict[str, tuple[int, Body]] = {
         lambda names: {"markers": [{"producer_id": 5, **by_topic("partition_indexes")(names)}]},
     ),
 }
+
+PARTS = 480_000
+ONE_THING: dict[str, tuple[int, int, Callable[[int], dict[str, Any]]]] = {
+    "alter_configs": (
+        2,
+        PARTS,
+        lambda count: one_resource(configs=[{"name": f"{n}", "value": ""} for n in range(count)]),
+    ),
+    "create_topics": (
+        7,
+        PARTS,
+        lambda count: {
+            "topics": [
+                {
+                    "name": "n",
+                    "num_partitions": 1,
+                    "replication_factor": 1,
+                    "configs": [{"name": f"{number}", "value": ""} for number in range(count)],
+                }
+            ],
+            "timeout": 9,
+            "validate_only": True,
+        },
+    ),
+    "describe_client_quotas": (
+        1,
+        PARTS // 2,  # of three fields each
+        lambda count: {
+            "components": [{"entity_type": "user", "match_type": 0, "match": f"{number}"} for number in range(count)],
+            "strict": False,
+        },
+    ),
+    "describe_configs": (4, PARTS, lambda count: one_resource(configuration_keys=["k"] * count)),
+    "incremental_alter_configs": (
+        1,
+        PARTS,
+        lambda count: one_resource(
+            configs=[{"name": f"{n}", "config_operation": 1, "value": None} for n in range(count)]
+        ),
+    ),
+    "fetch": (
+        12,
+        PARTS,
+        lambda count: {
+            "session_epoch": 0,
+            "topics": [{"topic": "n", "partitions": [{"partition": number} for number in range(count)]}],
+        },
+    ),
+}
+"""Requests about one thing with so many parts: version, number, body."""
 
 FEW = {
     "add_offsets_to_txn", "api_versions", "describe_acls", "describe_client_quotas", "describe_cluster", "end_txn",
@@ -168,9 +224,49 @@ def start(directory: Path, super_users: str) -> BrokerProcess:
 
 @variants("api,right", [(api, right) for api in REQUESTS for right in (DENIED, ALLOWED)], quick=QUICK)
 def test_very_many_names(brokers: dict[str, BrokerProcess], api: str, right: str) -> None:
-    version, body = REQUESTS[api]
-    broker = brokers[right]
-    names = [f"n{number:06}" for number in range(NAMES)]
+    ask(brokers[right], api, [f"n{number:06}" for number in range(NAMES)])
+
+
+@variants("api", [(api,) for api in REQUESTS], quick=[("offset_commit",), ("leave_group",)])
+def test_the_name_of_something_that_exists_very_often(brokers: dict[str, BrokerProcess], api: str) -> None:
+    """A topic, a group and offsets of this name: more is done for each than to say that there is nothing."""
+    broker = brokers[ALLOWED]
+    with RawClient(broker.host, broker.port) as client:
+        topic = {"name": "g", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+        client.call("create_topics", 7, topics=[topic], timeout=9_000, validate_only=False)
+        client.call("offset_commit", 8, **REQUESTS["offset_commit"][1](["g"]))
+    ask(broker, api, ["g"] * (NAMES if api == "describe_configs" else OFTEN))  # 40 configs each
+
+
+@variants("api", [(api,) for api in ONE_THING], quick=[("describe_configs",)])
+def test_one_thing_with_very_many_parts(brokers: dict[str, BrokerProcess], api: str) -> None:
+    broker = brokers[ALLOWED]
+    version, count, body = ONE_THING[api]
+    request = frame(encode_request(api, version, 1, body(count)))
+    with RawClient(broker.host, broker.port) as client, RawClient(broker.host, broker.port) as other:
+        client.settimeout(60.0)
+        client.create_topics_answer("g")
+        client.call(api, version, **body(1))  # its schema is loaded
+        with nobody_waits(other, broker, pause_max_s=0.1):
+            client.send_bytes(request)
+            client.receive_frame()
+
+
+@pytest.mark.full
+def test_very_many_topics_that_come_to_be(tmp_path: Path) -> None:
+    broker = start(tmp_path, "User:ANONYMOUS")  # one of its own: others would look after all of them
+    try:
+        ask(broker, "metadata", [f"n{number:06}" for number in range(NAMES)], allow_auto_topic_creation=True)
+    finally:
+        broker.stop()
+
+
+def ask(broker: BrokerProcess, api: str, names: list[str], **fields: Any) -> None:
+    version, make_body = REQUESTS[api]
+
+    def body(names: list[str]) -> dict[str, Any]:
+        return make_body(names) | fields
+
     request = frame(encode_request(api, version, 1, body(names)))
     with RawClient(broker.host, broker.port) as client, RawClient(broker.host, broker.port) as other:
         client.settimeout(60.0)

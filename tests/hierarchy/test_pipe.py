@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -12,8 +13,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 from confluent_kafka import Producer
@@ -22,13 +25,14 @@ import penstock
 from penstock.client.push.errors import BrokerRefused
 from penstock.protocol.push import messages as push
 from penstock.sdk import BrokerError, InvalidRequest
-from penstock.topology.pipe.wire import PullRequest, encode_request
+from penstock.topology.pipe.wire import PARTITIONS_MAX, PullRequest, Status, Wanted, decode_answer, encode_request
 from tests.support import batches
 from tests.support.command_line import CommandLine
 from tests.support.hierarchy import HierarchyNode, Line
 from tests.support.push_client import PushClient, PushRefused
 from tests.support.raw_client import RawClient
 from tests.support.topic_contents import topic_contents
+from tests.support.undisturbed import nobody_waits
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-12")
@@ -377,6 +381,30 @@ def test_bad_questions_are_refused(levels: Levels) -> None:
             urllib.request.urlopen(request, timeout=5)
         assert refused.value.code == 400
         assert says in refused.value.read()
+
+
+def test_questions_about_very_many_partitions_keep_nobody_waiting(make: Make) -> None:
+    root = make("root")
+    topic = new_topic(root, partitions=1_000)
+    listed = root.get("/pipe/topics")
+    (topic_id,) = [UUID(each["id"]).bytes for each in listed["topics"] if each["name"] == topic]
+
+    def pull(wanted: list[Wanted], wait_ms: int) -> list[tuple[int, Status]]:
+        body = encode_request(PullRequest(listed["version"], wait_ms, 1_000, 10, wanted))
+        request = urllib.request.Request(f"{root.url}/pipe/records", data=body, method="POST")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return [(each.partition, each.status) for each in decode_answer(response.read()).partitions]
+
+    unknown = [Wanted(os.urandom(16), 0, 0, 0) for _ in range(PARTITIONS_MAX)]
+    existing = [Wanted(topic_id, index, 0, 0) for index in range(1_000)]
+    with client(root) as other, client(root) as writer, ThreadPoolExecutor(1) as thread:
+        with nobody_waits(other, root, 0.1):
+            assert pull(unknown, 0) == [(0, Status.UNKNOWN)] * PARTITIONS_MAX
+        with nobody_waits(other, root, 0.1):
+            waiting = thread.submit(pull, existing, 30_000)
+            wait_until(lambda: "penstock_pipe_pulls 1.0" in root.text("/metrics"), what="one waits")
+            writer.appended(topic, batches.values(b"news"), partition=999)
+            assert waiting.result() == [(999, Status.OK)]
 
 
 @pytest.mark.feature("P-13")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from penstock import Producer
 from penstock.cli.terminal.errors import ExitCode
+from penstock.sdk import NotAllowed
 from tests.own_clients.conftest import Commands
-from tests.support.acl_client import ALL, CLUSTER, DENY, GROUP, PREFIXED, TOPIC, AclClient, rule
+from tests.support.acl_client import ALL, CLUSTER, DENY, GROUP, PREFIXED, READ, TOPIC, AclClient, rule
 from tests.support.command_line import CommandLine, Outcome
 from tests.support.raw_client import unique_name
 from tests.support.secured_broker import OPEN, SecuredBroker
@@ -94,6 +96,27 @@ def test_groups(refused: Refused, closed: str, command: str, operation: str) -> 
     told = refused("group", command, closed)
     seen = f"this principal may not describe group {closed}, or it does not exist"
     assert told == f"penstock: {seen}; {WAY_OUT} --operation {operation} --group {closed}`"
+
+
+def test_members_of_a_group(broker: SecuredBroker, refused: Refused, closed: str) -> None:
+    topic = broker.new_topic()
+    told = refused("consume", topic, "--group", closed)
+    assert told == (
+        f"penstock: this principal may not read as a member of group {closed}; {WAY_OUT} --operation Read"
+        f" --group {closed}`"
+    )
+
+
+def test_a_producer_of_the_sdk_says_why_it_has_ended(broker: SecuredBroker, user: str) -> None:
+    """It gets no producer id; the library only says of its messages that they were given up."""
+    closed = broker.new_topic(is_open=False)
+    with broker.as_admin() as client:
+        AclClient(client).created(rule(TOPIC, closed, principal=f"User:{user}", operation=READ))
+    config = broker.properties(LISTENER, MECHANISM, user)
+    with Producer(broker.address(LISTENER), config=config) as producer:
+        for _ in range(2):
+            with pytest.raises(NotAllowed, match="uthorization failed"):
+                producer.send(closed, b"").result(30)
 
 
 def test_what_does_not_exist_is_told_to_those_who_may_know(run: Callable[..., Outcome]) -> None:

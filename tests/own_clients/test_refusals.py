@@ -15,7 +15,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.security.properties import ClientSecurity
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.sdk import NotAllowed
+from penstock.sdk import NotAllowed, Unreachable
 from tests.own_clients.conftest import Commands
 from tests.support.command_line import CommandLine
 from tests.support.raw_client import unique_name
@@ -72,6 +72,31 @@ def test_the_sdk(
     assert time.monotonic() - began < AT_ONCE_S
     assert all(part in str(refused.value) for part in told), str(refused.value)
     assert WRONG not in str(refused.value)
+
+
+MISFITS = [
+    ("BOTH", "PLAINTEXT", "speaks TLS; set security.protocol to SSL, or to SASL_SSL if it wants a login"),
+    ("LOGIN", "PLAINTEXT", "wants a login; set security.protocol to SASL_PLAINTEXT, and sasl.mechanism to PLAIN or "),
+    ("BOTH", "SSL", "wants a login; set security.protocol to SASL_SSL, and sasl.mechanism to PLAIN or "),
+]
+"""What a client without these settings is told, instead of that nobody answers."""
+
+
+def misfit(broker: SecuredBroker, listener: str, protocol: str) -> dict[str, str]:
+    found = broker.properties(listener, None) | {"security.protocol": protocol}
+    return found if protocol == "SSL" else {"security.protocol": protocol}
+
+
+@pytest.mark.parametrize(("listener", "protocol", "told"), MISFITS)
+def test_a_protocol_that_does_not_fit_the_port(
+    broker: SecuredBroker, penstock: Commands, listener: str, protocol: str, told: str
+) -> None:
+    properties = misfit(broker, listener, protocol)
+    said = penstock(properties, listener, "topic", "list", code=1).err
+    assert f"penstock: {broker.address(listener)} {told}" in said
+    with pytest.raises(Unreachable) as refused:
+        _list(broker.address(listener), properties)
+    assert told in str(refused.value)
 
 
 @pytest.mark.parametrize(("listener", "mechanism", "told"), CASES)

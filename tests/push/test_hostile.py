@@ -18,6 +18,8 @@ from tests.push.conftest import SHORT_ACKS, Connect
 from tests.support.metrics_page import metric
 from tests.support.penstock_process import PenstockProcess
 from tests.support.push_client import PushClient, PushRefused
+from tests.support.raw_client import RawClient
+from tests.support.undisturbed import nobody_waits
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("P-07", "P-28")
@@ -82,6 +84,27 @@ def test_a_refresh_that_a_client_makes_up_is_refused(connect: Connect, bystander
         client.ask(m.Reset("s", 1, ()))
     assert refused.value.code == ErrorCode.INVALID_REQUEST
     assert "refresh id 0" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        pytest.param(
+            m.Publish("", 0, -1, "t", 0, None, b"", ((b"", None),) * (4 * MIB)), "properties", id="properties"
+        ),
+        pytest.param(m.Reset("s", 5, (m.TopicEnds("t", ((1, 1),) * MIB),)), "ends of more than", id="ends"),
+    ],
+)
+def test_very_many_of_something_are_not_read(
+    connect: Connect, bystander: PushClient, node: PenstockProcess, value: m.Payload, reason: str
+) -> None:
+    frame = m.encode(value, 1)
+    hostile = connect()
+    with RawClient(node.host, node.port) as other, nobody_waits(other, node):
+        hostile.socket.sendall(frame)
+        *_, last = hostile.ends()
+    assert isinstance(last, m.Error)
+    assert reason in last.message
 
 
 def test_noise_of_every_kind(connect: Connect, bystander: PushClient) -> None:

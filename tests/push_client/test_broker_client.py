@@ -264,6 +264,8 @@ def test_wrong_arguments_are_refused_at_once(client: BrokerClient, name: str) ->
         client.publish(name, 7)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="delivery"):
         client.create_subscription("s", name, delivery="both")
+    with pytest.raises(ValueError, match="1001 properties; a message has at most 1000"):
+        client.publish(name, b"x", properties=[("p", number) for number in range(1_001)])
     with pytest.raises(TypeError, match="handler"):
         client.subscribe_to_subscription("s", None)  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.support.broker_process import BrokerProcess
 from tests.support.sasl_client import SaslClient
 from tests.support.sasl_process import make_sasl_broker
+
+SOURCES = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +31,12 @@ def penstock_only(broker: BrokerProcess) -> None:
 
 @pytest.fixture
 def connect(broker: BrokerProcess) -> Iterator[Callable[[], SaslClient]]:
-    """Open connections that are closed when the test ends."""
+    """Open connections that are closed when the test ends, each from an address that has not failed before."""
     opened: list[SaslClient] = []
 
     def open_one() -> SaslClient:
-        opened.append(SaslClient(broker.host, broker.port))
+        number = next(SOURCES)
+        opened.append(SaslClient(broker.host, broker.port, source=f"127.1.{number >> 8}.{number & 255}"))
         return opened[-1]
 
     yield open_one

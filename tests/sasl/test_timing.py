@@ -1,7 +1,8 @@
 """The time of a login says nothing about users: a wrong password and an unknown name take the same.
 
 The work is the same by construction; this looks at the clock. Attempts alternate in random order, and the slowest tenth
-of both is left out, since it is the machine's.
+of both is left out, since it is the machine's. Through a door the pauses of an address are more than the work: they do
+not tell who has logged in from there, either.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import math
 import random
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import fmean, pvariance
 
 import pytest
+from kio.schema.errors import ErrorCode
 from scramp import ScramClient
 
 from penstock.security.sasl.machine import Challenge, Failed, Machine
@@ -23,6 +26,9 @@ from penstock.security.users.credential import ScramCredential, ScramMechanism, 
 from penstock.security.users.password_cache import PasswordCache
 from penstock.security.users.passwords import StoredPasswords
 from penstock.security.users.table import UserTable
+from tests.sasl.test_guessing import fail_ten_times, refused_in_s
+from tests.support.sasl_client import SaslClient
+from tests.support.sasl_process import SaslProcess
 
 pytestmark = [pytest.mark.feature("F-04"), pytest.mark.slow]
 
@@ -111,3 +117,32 @@ def test_an_unknown_user_takes_the_time_of_a_wrong_password(
 
 def test_the_measurement_finds_a_table_that_tells() -> None:
     assert min(z_score(scram(table(Hasty)), 2_000) for _ in range(2)) > Z_MAX
+
+
+DOOR_COUNT = 20
+"""Names of each kind: each is asked for once, since failures at one name make pauses of their own."""
+DOOR_SECONDS_MAX = 0.05
+"""Between the means of two kinds; chance adds as much to each wait."""
+
+
+def test_through_a_door_after_ten_failures(tmp_path: Path) -> None:
+    """Unknown names, users that have never logged in from this address, and users that have."""
+    names = {kind: [f"{kind}-{number}" for number in range(DOOR_COUNT)] for kind in ("unknown", "known", "welcome")}
+    broker = SaslProcess(tmp_path, dict.fromkeys((*names["known"], *names["welcome"]), "right"))
+    broker.prepare()
+    broker.start()
+    try:
+        source = "127.0.0.26"
+        for name in names["welcome"]:
+            with SaslClient(broker.host, broker.port, source=source) as client:
+                assert client.plain(name, "right").error_code == ErrorCode.none
+        fail_ten_times(broker, source)
+        order = [(kind, name) for kind, all_of_kind in names.items() for name in all_of_kind]
+        random.Random(7).shuffle(order)
+        times: dict[str, list[float]] = {kind: [] for kind in names}
+        for kind, name in order:
+            times[kind].append(refused_in_s(broker, source, name))
+    finally:
+        broker.stop()
+    means = {kind: fmean(sorted(each)[: DOOR_COUNT * 9 // 10]) for kind, each in times.items()}
+    assert max(means.values()) - min(means.values()) < DOOR_SECONDS_MAX, means

@@ -95,21 +95,25 @@ def test_a_list_that_is_out_of_date_is_told(node: SecuredNode) -> None:
         found = re.findall(r'^penstock_revocation_list_days_left\{listener="(\w+)"\} (\S+)$', page, re.MULTILINE)
         return health["warnings"].get("revocations", ""), {name: float(days) for name, days in found}
 
+    def log_lines() -> list[str]:
+        return [m for line in node.lines() if "of the listener MUTUAL is out of date" in (m := line["message"])]
+
     assert told()[0] == ""
     node.authority.revocations(-DAY / 2)
     try:
-        wait_until(lambda: "out of date" in told()[0], what="the health report has a warning")
+        # The doors read their files one after another.
+        wait_until(lambda: told()[0].count("out of date") == len(DOORS), what="the health report has a warning for each")
         warning, days = told()
         assert set(days) == set(DOORS)
         for door in DOORS:
             assert f"the listener {door} is out of date: clients with certificates are refused" in warning
             assert -1 < days[door] < 0
         assert shut_out(node, "MUTUAL", right)
-        lines = [line["message"] for line in node.lines()]
-        assert len([line for line in lines if "of the listener MUTUAL is out of date" in line]) == 1
+        wait_until(log_lines, what="the log tells of it, after all doors have read")
         node.authority.revocations(DAY / 2)
-        wait_until(lambda: "ends within a day" in told()[0], what="the warning says that the list ends soon")
+        wait_until(lambda: told()[0].count("ends within a day") == len(DOORS), what="the list is said to end soon")
         assert "out of date" not in told()[0]
+        assert len(log_lines()) == 1
     finally:
         node.authority.revocations()
     wait_until(lambda: not told()[0], what="the new list is read")

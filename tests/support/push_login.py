@@ -62,12 +62,12 @@ class PushLoginProcess(PenstockProcess):
         self._config = yaml.safe_dump(settings)
         super().prepare()
 
-    def client(self, listener: str = "PUSH", certificate: str | None = None) -> PushClient:
+    def client(self, listener: str = "PUSH", certificate: str | None = None, source: str = "") -> PushClient:
         """A connection that has not logged in; with a certificate of its own where one is named."""
         if listener not in ("PUSH", "LOGIN", "MUTUAL"):
-            return PushClient(self.ports[listener])
+            return PushClient(self.ports[listener], source=source)
         issued = None if certificate is None else self.authority.issue(certificate)
-        return PushClient(self.ports[listener], context=self.authority.client_context(issued))
+        return PushClient(self.ports[listener], source=source, context=self.authority.client_context(issued))
 
 
 def log_in(client: PushClient, user: str, mechanism: str = SCRAM_256, password: str | None = None) -> AuthenticateAck:

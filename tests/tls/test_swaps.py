@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import signal
@@ -120,6 +121,13 @@ def failed_listeners(broker: SecuredProcess, trusted: Authority) -> set[str]:
     return set(re.findall(r'penstock_certificate_failed\{listener="(\w+)"\} 1', page))
 
 
+def warnings(broker: SecuredProcess, trusted: Authority) -> dict[str, str]:
+    url = f"https://localhost:{broker.http_port}/health/ready"
+    with urllib.request.urlopen(url, timeout=TIMEOUT, context=trusted.client_context()) as answer:
+        found: dict[str, str] = json.load(answer)["warnings"]
+    return found
+
+
 @pytest.mark.feature("F-03")
 @pytest.mark.usefixtures("_as_before")
 def test_another_authority_under_load(broker: SecuredProcess, tmp_path: Path) -> None:
@@ -144,10 +152,14 @@ def test_another_authority_under_load(broker: SecuredProcess, tmp_path: Path) ->
         certificate = server.certificate_file.read_bytes()
         broker.certificate.certificate_file.write_bytes(certificate[: len(certificate) // 2])
         wait_until(lambda: "MUTUAL" in failed_listeners(broker, new), what="the metric tells of the bad file")
+        told = warnings(broker, new)["certificates"]
+        assert "the certificate of the listener MUTUAL stays as it is" in told
+        assert str(broker.certificate.certificate_file) in told
         assert is_served(broker, new, new_alice)
         writer.go_on()
         put(broker, server, new.file.read_bytes())
         wait_until(lambda: not failed_listeners(broker, new), what="the mended file is taken")
+        assert "certificates" not in warnings(broker, new)
     assert writer.failure is None, writer.failure
     found: list[int] = []
     with RawClient(broker.host, broker.ports["PLAIN"]) as client:

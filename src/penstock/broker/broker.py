@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from penstock.broker.codec_threads import CodecThreads
 from penstock.broker.fetch.parking import FetchParking
 from penstock.broker.fetch.sessions import FetchSessions
 from penstock.broker.groups.coordinator import GroupCoordinator
@@ -63,6 +64,7 @@ class Broker:
     metrics: BrokerMetrics
     flow: FlowControl
     record_worker: RecordWorker = field(default_factory=RecordWorker)
+    codecs: CodecThreads = field(default_factory=CodecThreads)
     access: Access = field(default_factory=Access)
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""

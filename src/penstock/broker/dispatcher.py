@@ -2,7 +2,7 @@
 
 Produce and Fetch decode their frames themselves. Handlers and schemas are loaded when a version of an API is first
 used, since all of them take more than a second; in a thread, since each takes long enough for other clients to notice.
-A large request is decoded, and a large answer encoded, in a thread for the same reason.
+A large request is decoded, and a large answer encoded, in a thread for the same reason (`codec_threads`).
 """
 
 from __future__ import annotations
@@ -63,15 +63,17 @@ class Dispatcher:
         return await self._decode_and_handle(request)
 
     async def _decode_and_handle(self, request: AnyRequest) -> Buffers | None:
-        if len(request.frame) > REQUEST_BYTES_DECODED_AT_ONCE:
-            request.body = await asyncio.to_thread(_decode, request, bytes(request.frame))
+        size = len(request.frame)
+        if size > REQUEST_BYTES_DECODED_AT_ONCE:
+            request.body = await self._broker.codecs.run(size, _decode, request, bytes(request.frame))
         else:
             request.body = _decode(request, bytes(request.frame))
         request.frame = _NO_FRAME  # it may be large, and the answer may take minutes
         request.channel.frame_decoded()
-        return await self._handle(request).wait()
+        return await self._handle(request, size).wait()
 
-    def _handle(self, request: AnyRequest) -> Reply:
+    def _handle(self, request: AnyRequest, size: int = 0) -> Reply:
+        """`size` is that of the request if it was decoded in a thread."""
         handler = self._handlers.get(request.api.key)
         if handler is None:
             handler = self._handlers[request.api.key] = load_handler(request.api).handle
@@ -79,30 +81,29 @@ class Dispatcher:
         if isinstance(result, GeneratorType):
             result = begin(result)
         if isinstance(result, CoroutineType):
-            return Reply.when(self._encode_later(request.api, result))
+            return Reply.when(self._encode_later(request.api, result, size))
         if isinstance(result, Reply):
             return result
         if isinstance(result, bytes | bytearray):
             return Reply.now([result])
         self._count(request.api, result)
-        return Reply.when(_encode_in_thread(result)) if is_long(result) else Reply.now([encode(result)])
+        return Reply.when(self._encode_in_thread(result, size)) if is_long(result) else Reply.now([encode(result)])
 
-    async def _encode_later(self, api: Api, coming: Coroutine[Any, Any, Any]) -> Buffers | None:
+    async def _encode_later(self, api: Api, coming: Coroutine[Any, Any, Any], size: int) -> Buffers | None:
         result = await coming
         if isinstance(result, bytes | bytearray):
             return [result]
         self._count(api, result)
-        return await _encode_in_thread(result) if is_long(result) else [encode(result)]
+        return await self._encode_in_thread(result, size) if is_long(result) else [encode(result)]
+
+    async def _encode_in_thread(self, result: Entity, size: int) -> Buffers:
+        return [await self._broker.codecs.run(size, encode, result)]
 
     def _count(self, api: Api, result: Entity) -> None:
         """Count the error of a response as a whole; errors of its parts are counted by the handler."""
         code = getattr(result, "error_code", None)
         if code:
             self._broker.metrics.requests.failed(api.key, ErrorCode(code).name)
-
-
-async def _encode_in_thread(result: Entity) -> Buffers:
-    return [await asyncio.to_thread(encode, result)]
 
 
 def _with_own_frame(request: AnyRequest) -> AnyRequest:

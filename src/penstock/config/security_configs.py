@@ -12,6 +12,7 @@ from penstock.config.config_key import ConfigType
 from penstock.config.settings import SaslSettings, Settings
 from penstock.config.settings.acl import STANDARD
 from penstock.config.settings.security import PROTOCOLS
+from penstock.config.shown_value import is_secret
 from penstock.config.static_config import StaticConfig
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -94,11 +95,12 @@ SECURITY_CONFIGS: Final = (
 
 
 def configs_of_listeners(settings: Settings) -> Iterator[StaticConfig]:
-    """What single listeners have of their own: `listener.name.NAME.…`. Passwords cannot be among them."""
+    """What single listeners have of their own: `listener.name.NAME.…`."""
     for key, value in settings.listeners.overrides.items():
         name, _, setting = key.partition(".")
         full_name = f"listener.name.{name.lower()}.{setting}"
-        yield StaticConfig(full_name, _STR, _always(value), None, f"Of the listener {name.upper()} alone.")
+        kind = _PASSWORD if is_secret(setting) else _STR
+        yield StaticConfig(full_name, kind, _always(value), None, f"Of the listener {name.upper()} alone.")
 
 
 def _always(value: str) -> Callable[[Settings], str]:

@@ -42,9 +42,11 @@ def tells_secret(name: str) -> bool:
 
 
 def shown(key: str, value: object) -> object:
-    """The value, or the sign for a hidden one."""
-    if is_reference(value):
+    """The value, or the sign for a hidden one. That there is none is no secret."""
+    if value is None or value == {} or is_reference(value):
         return value
+    if isinstance(value, dict) and not is_secret(key):  # names to values, such as what one listener has of its own
+        return {name: shown(f"{key}.{name}", item) for name, item in value.items()}
     hidden = is_secret(key) or (isinstance(value, str) and has_credentials(value))
     return HIDDEN if hidden else value
 

@@ -53,8 +53,13 @@ FRAME_BYTES_BEFORE_LOGIN_MAX: Final = 64 * KIB
 # Arrays of a request may have this many elements together: more than twice the partitions that a node may have. Each
 # becomes an object or two, and a frame of frame_bytes_max could otherwise ask for gigabytes of them.
 REQUEST_ELEMENTS_MAX: Final = 500_000
+# Tagged fields in the header of a request, and as many in its body. Clients have hardly any, and those that the broker
+# does not know (KIP-482) are skipped one by one, on the event loop: a frame of frame_bytes_max has room for millions.
+TAGGED_FIELDS_MAX: Final = 1_000
 # A larger request is decoded in a thread: one that is all array elements takes 10 ms for so many bytes.
 REQUEST_BYTES_DECODED_AT_ONCE: Final = 32 * KIB
+# And one that is larger still, for which a thread may need seconds, lets others go first.
+REQUEST_BYTES_DECODED_SOON: Final = 256 * KIB
 # An answer with more elements in its arrays is encoded in a thread: one takes 10 to 20 µs.
 ELEMENTS_ENCODED_AT_ONCE: Final = 500
 # An answer other than that of a Fetch; clients read at most so much by default (librdkafka: 100,000,000).
@@ -114,8 +119,11 @@ PLAIN_MESSAGE_BYTES_MAX: Final = 8 * KIB
 # --- quotas --------------------------------------------------------------------------------------------------------
 # Entities with quotas are held in memory, about 1 KB each.
 QUOTA_ENTITIES_MAX: Final = 100_000
-# Meters of clients, about 2 KB each, are looked over for idle ones from this many on.
+# Meters of clients, about 2 KB each. From this many on, idle ones are forgotten,
 QUOTA_METERS_KEPT: Final = 1_000
+# and above this many the one that was unused longest: more than there are connections. A client may use a new id for
+# every request, which has a meter of its own where client ids have a default quota.
+QUOTA_METERS_MAX: Final = 20_000
 # Clients whose throttled time is shown by name; that of others is added up.
 THROTTLED_CLIENTS_SHOWN: Final = 100
 
@@ -126,6 +134,8 @@ TOPIC_NAME_LENGTH_MAX: Final = 249
 TOPICS_MAX: Final = 100_000
 # An open log costs about 10 KB.
 PARTITIONS_MAX: Final = 200_000
+# Configs of one resource in a request: there are some forty, and a request for more has names twice, or names of none.
+CONFIGS_OF_RESOURCE_MAX: Final = 1_000
 # One request may not create more than this at once.
 PARTITIONS_PER_TOPIC_MAX: Final = 100_000
 
@@ -171,6 +181,10 @@ PRODUCERS_PER_LOG_MAX: Final = 50_000
 # Batches that wait until their records have been looked at. Above it clients are asked to try again.
 UNCHECKED_BYTES_MAX: Final = 128 * MIB
 
+# --- push ----------------------------------------------------------------------------------------------------------
+# Properties of a published message: each becomes an object or two, and may be a single byte of the frame.
+PUBLISH_PROPERTIES_MAX: Final = 1_000
+
 # --- client telemetry ----------------------------------------------------------------------------------------------
 # Kafka's telemetry.max.bytes: clients learn it and send no more, after compression.
 TELEMETRY_BYTES_MAX: Final = 1 * MIB
@@ -180,6 +194,10 @@ TELEMETRY_UNPACKED_FACTOR: Final = 4
 TELEMETRY_POINTS_MAX: Final = 20_000
 # Kafka's cache of client instances: as many as there may be connections.
 TELEMETRY_CLIENTS_MAX: Final = 16_384
+# A client has one instance, whatever the number of its connections; a proxy may have those of several on one.
+TELEMETRY_CLIENTS_PER_CONNECTION_MAX: Final = 16
+# Its id, and the name and version of its software, which may have 32 KB each, are cut to the length of a topic's name.
+TELEMETRY_TEXT_LENGTH_MAX: Final = 249
 # Lines on the metrics page, of one client and in all: 50,000 are 10 MB a scrape and about 30 MB of memory.
 TELEMETRY_SERIES_PER_CLIENT_MAX: Final = 2_000
 TELEMETRY_SERIES_MAX: Final = 50_000

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
+from penstock.model.text.address import plain_address
+
 
 class Endpoint(NamedTuple):
     """An address as clients see it."""
@@ -30,6 +32,17 @@ class Peer(NamedTuple):
     port: int
     local: Endpoint
     certificate: bytes | None = None
+
+
+def endpoint_of(name: object) -> Endpoint:
+    """The address of an end of a connection, of the name that its socket has; NOWHERE for one of a unix socket.
+
+    All doors read it here, so that a client has the same address at each, whichever address a door listens at.
+    """
+    if not isinstance(name, tuple):
+        return NOWHERE
+    host: str = name[0]
+    return Endpoint(plain_address(host) if ":" in host else host, name[1])
 
 
 def bracketed(host: str) -> str:

@@ -12,7 +12,7 @@ from penstock.model.limits import FRAME_SPARE_MS_MAX
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.net.connection.connection import Connection
-from penstock.net.connection.scratch import SCRATCH_BYTES
+from penstock.net.connection.scratch import make_scratch
 from penstock.net.connection.shared import ConnectionLimits, Shared
 from penstock.net.endpoint import is_one_address
 from penstock.net.flow_control import FlowControl
@@ -90,7 +90,7 @@ class Listener:
             on_open=self._opened,
             on_close=self._closed,
             on_broken=metrics.connections.broken,
-            scratch=memoryview(bytearray(SCRATCH_BYTES)),
+            scratch=make_scratch(),
             outbox=outbox or Outbox(asyncio.get_running_loop().call_soon),
             encrypted=options.certificates is not None,
         )

@@ -82,6 +82,7 @@ def build_broker(
         record_worker=record_worker,
         access=access,
     )
+    closing.callback(broker.codecs.close)
     if broker.producer_rights is not None:
         # Push clients go on as their producers, whether their door is open now or not.
         rows = store.push_producers.owners()

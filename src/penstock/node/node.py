@@ -233,6 +233,7 @@ class Node:
 
     def _follow_certificates(self) -> None:
         self.metrics.add_probe(self._certificates)
+        self.health.add_warning("certificates", self._certificates.problem)
         self.health.add_warning("revocations", self._certificates.list_problem)
         self._certificates.watch()
         self._closing.push_async_callback(self._certificates.stop)

@@ -6,6 +6,7 @@ thread of the delivery reports, or in one that flushes.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +22,7 @@ from penstock.sdk.errors import ClosedError, SerializationError, StateError
 from penstock.sdk.formats import serializer
 from penstock.sdk.librdkafka.common_config import client_security, common_config, logger
 from penstock.sdk.librdkafka.delivery_reports import DeliveryReports
-from penstock.sdk.librdkafka.errors import accepted_settings, cause, translate, translated
+from penstock.sdk.librdkafka.errors import accepted_settings, cause, translated
 from penstock.sdk.librdkafka.first_contact import FirstContact
 from penstock.sdk.librdkafka.policy import PolicyTexts
 from penstock.sdk.librdkafka.producer_config import producer_config
@@ -129,7 +130,7 @@ class Sending:
             if reason.code() == KafkaError._STATE and self.transactional_id:
                 hint = "send within `with producer.transaction():`"
                 raise StateError("no transaction is open", hint=hint) from error
-            raise translate(reason, f"message to {message.topic}") from error
+            raise self._reports.translated(reason, f"message to {message.topic}") from error
         return True
 
     # --- the end -----------------------------------------------------------------------------------------------------
@@ -139,8 +140,8 @@ class Sending:
         for _ in range(FATAL_ERRORS_MAX):
             try:
                 return self.library.flush(-1 if timeout_s is None else timeout_s)
-            except KafkaException:  # a fatal error, raised in passing: the futures have their own
-                continue
+            except KafkaException as error:  # a fatal error, raised in passing: the futures have their own
+                self._reports.ended(error)
         return len(self.library)
 
     def wait_for_room(self, timeout_s: float) -> None:
@@ -157,7 +158,8 @@ class Sending:
         self._reports.close()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of a transaction that is lost: its end has reported it
-            self.library.close()
+            with contextlib.suppress(KafkaException):  # a fatal error, raised in passing
+                self.library.close()
         return left
 
 

@@ -5,10 +5,10 @@
      "resource": "orders"}
 
 Lines are always JSON, whatever `logging.format` says (`observability.logs`), and `logging.level` does not hide them.
-Clients cause them, so their rate is bounded: for each event in all and for each principal, so that one client in a
-retry loop does not hide the others. Whoever fails to log in is nobody yet: there the address counts, and the name that
-is given at it. A line says how many before it were left out (`left_out`). What clients choose is cut, so that
-the length of lines is as bounded as their number.
+Clients cause them, so their rate is bounded, but for changes: for each event in all and for each principal, so that one
+client in a retry loop does not hide the others. Whoever fails to log in is nobody yet: there the address counts, and
+the name that is given at it. A line says how many before it were left out (`left_out`). What clients choose is cut, so
+that the length of lines is as bounded as their number.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from penstock.model.limits import USER_NAME_BYTES_MAX
+from penstock.model.text.address import source_of
 from penstock.security.resources import Operation, ResourceType
-from penstock.security.sasl.failed_logins import source_of
 from penstock.security.session import Session
 
 AUDIT_LOGGER: Final = "penstock.audit"
@@ -35,10 +35,16 @@ CHARACTERS_MAX: Final = 200
 RATES_MAX: Final = 2_000
 """Rates that are remembered; beyond that, the one that was used longest ago is forgotten."""
 
+CHANGES_OF_FILE_MAX: Final = 200
+"""Lines for one change of a file, which may have 100,000 rules."""
+
 DENIED, ALLOWED, LOGIN, LOGIN_FAILED, CHANGED = "denied", "allowed", "login", "login failed", "changed"
 
 CERTIFICATE: Final = "certificate"
 """The mechanism of clients that are known by their certificates."""
+
+Change = tuple[str, str]
+"""An act, such as "create acl", and what it was done to."""
 
 _RateKey = tuple[str, ...]
 _Bound = tuple[_RateKey, float]
@@ -89,8 +95,19 @@ class Audit:
         self.login_failed(Session(listener, host), CERTIFICATE, "", reason)
 
     def changed(self, session: Session, act: str, what: str) -> None:
-        """A change of users or rules, such as "create acl" of a rule's text. Never holds a secret."""
-        self._write(self._logger.info, CHANGED, session, act=act, what=what)
+        """A change of users or rules, such as "create acl" of a rule's text. Never holds a secret.
+
+        It is always written: a right to change them is needed, and each change has been stored.
+        """
+        self._write_within((), self._logger.info, CHANGED, session, {"act": act, "what": what})
+
+    def changed_by_file(self, path: str, changes: Sequence[Change]) -> None:
+        """What a file that decides who may do what has brought and taken: the first changes, and how many there are."""
+        session = Session("file", path)
+        for act, what in changes[:CHANGES_OF_FILE_MAX]:
+            self.changed(session, act, what)
+        if len(changes) > CHANGES_OF_FILE_MAX:
+            self.changed(session, "and more", f"{len(changes)} changes in all")
 
     def _write(self, write: Callable[..., None], event: str, session: Session, **fields: str) -> None:
         bounds = (((event, str(session.principal)), LINES_PER_SECOND_OF_PRINCIPAL),)
@@ -104,8 +121,9 @@ class Audit:
         session: Session,
         fields: Mapping[str, str],
     ) -> None:
+        """Write a line if there is room in all bounds and among the lines of its kind; always if it has no bounds."""
         self.counts[event] += 1
-        if not self._has_room((*bounds, ((event,), LINES_PER_SECOND))):
+        if bounds and not self._has_room((*bounds, ((event,), LINES_PER_SECOND))):
             self._left_out[event] += 1
             return
         extra: dict[str, object] = {

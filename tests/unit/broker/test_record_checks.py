@@ -110,7 +110,7 @@ def test_verdicts() -> None:
 def test_the_worker_says_the_same(worker: RecordWorker) -> None:
     async def ask() -> None:
         keyless = check([NewRecord(None, b"v")])
-        refused, sound, packed = await worker.check([keyless, check(MANY), check(MANY, stored=GZIP)])
+        refused, sound, packed = await worker.check([keyless, check(MANY), check(MANY, stored=GZIP)], "a")
         assert isinstance(refused, InvalidRecords)
         assert refused.bad[0][0] == 0
         assert sound is None
@@ -127,7 +127,7 @@ def test_look_ups(worker: RecordWorker, records: list[NewRecord], codec: int) ->
     batch = build_batch(records, timestamp=7, codec=codec)
     header = read_header(batch)
     wanted = header.max_timestamp
-    found = asyncio.run(worker.look_up(lambda scan: scan(first_record_since, batch, header, wanted, 0, 1 << 40)))
+    found = asyncio.run(worker.look_up(lambda scan: scan(first_record_since, batch, header, wanted, 0, 1 << 40), "a"))
     assert found == (wanted, len(records) - 1 if records is MANY else 0)
 
 
@@ -136,7 +136,7 @@ def test_a_look_up_in_what_is_no_batch(worker: RecordWorker) -> None:
     header = read_header(batch)
     batch[61:] = bytes(len(batch) - 61)
     with pytest.raises(KafkaError) as raised:
-        asyncio.run(worker.look_up(lambda scan: scan(first_record_since, batch, header, 0, 0, 1 << 40)))
+        asyncio.run(worker.look_up(lambda scan: scan(first_record_since, batch, header, 0, 0, 1 << 40), "a"))
     assert raised.value.code is ErrorCode.CORRUPT_MESSAGE
 
 
@@ -144,13 +144,38 @@ def test_too_much_waits_already(worker: RecordWorker) -> None:
     large = check(MANY)._replace(batch=memoryview(bytearray(UNCHECKED_BYTES_MAX)))
 
     async def ask() -> None:
-        first = asyncio.create_task(worker.check([large]))
+        first = asyncio.create_task(worker.check([large], "a"))
         await asyncio.sleep(0)
         with pytest.raises(KafkaError) as raised:
-            await worker.check([check(MANY)])
+            await worker.check([check(MANY)], "a")
         assert raised.value.code is ErrorCode.REQUEST_TIMED_OUT
         await first
-        assert await worker.check([check(MANY)]) == [None]
+        assert await worker.check([check(MANY)], "a") == [None]
+
+    asyncio.run(ask())
+
+
+def test_one_owner_has_half_of_the_room(worker: RecordWorker) -> None:
+    half = check(MANY)._replace(batch=memoryview(bytearray(UNCHECKED_BYTES_MAX // 2)))
+
+    async def ask() -> None:
+        first = asyncio.create_task(worker.check([half], "a"))
+        await asyncio.sleep(0)
+        with pytest.raises(KafkaError, match="too many batches"):
+            await worker.check([check(MANY)], "a")
+        assert await worker.check([check(MANY)], "b") == [None]
+        await first
+
+    asyncio.run(ask())
+
+
+def test_an_owner_with_many_tasks_does_not_hold_up_others(worker: RecordWorker) -> None:
+    async def ask() -> None:
+        many = [asyncio.create_task(worker.check([check(MANY)] * 20, "a")) for _ in range(40)]
+        await asyncio.sleep(0)
+        assert await worker.check([check(MANY)], "b") == [None]
+        assert sum(task.done() for task in many) < 10
+        await asyncio.gather(*many)
 
     asyncio.run(ask())
 
@@ -158,13 +183,12 @@ def test_too_much_waits_already(worker: RecordWorker) -> None:
 def test_closing_answers_whoever_waits() -> None:
     async def ask() -> None:
         worker = RecordWorker()
-        waiting = asyncio.create_task(worker.check([check(MANY)] * 50))
+        waiting = asyncio.create_task(worker.check([check(MANY)] * 50, "a"))
+        behind = [asyncio.create_task(worker.check([check(MANY)], "a")) for _ in range(5)]
         await asyncio.sleep(0)
         worker.close()
-        for _ in range(2):
-            with pytest.raises(KafkaError) as raised:
-                await waiting
-            assert raised.value.code is ErrorCode.REQUEST_TIMED_OUT
-            waiting = asyncio.create_task(worker.check([check(MANY)]))
+        late = asyncio.create_task(worker.check([check(MANY)], "a"))
+        outcomes = await asyncio.wait_for(asyncio.gather(waiting, *behind, late, return_exceptions=True), 30)
+        assert [each.code for each in outcomes if isinstance(each, KafkaError)] == [ErrorCode.REQUEST_TIMED_OUT] * 7
 
     asyncio.run(ask())

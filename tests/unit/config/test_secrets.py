@@ -232,6 +232,11 @@ def test_names_of_other_systems_are_hidden_by_what_they_say() -> None:
         assert shown_value.shown(name, f"file:/{WORD}") == f"file:/{WORD}"
     assert shown_value.shown("vault.password", WORD) == "***"
     assert shown_value.shown("vault.name", WORD) == WORD
+    overrides = {"a.ssl.key.password": WORD, "a.plain.sasl.jaas.config": WORD, "a.tls.key_password": WORD, "a.x": "y"}
+    hidden = dict.fromkeys(overrides, "***") | {"a.x": "y"}
+    assert shown_value.shown("listeners.overrides", overrides) == hidden
+    assert shown_value.shown("vault.password", None) is None
+    assert shown_value.shown("vault.password", {}) == {}
 
 
 def test_a_password_is_described_without_a_value() -> None:

@@ -211,7 +211,7 @@ def test_new_connections_of_an_address_have_a_rate_over_all_doors() -> None:
     assert world.http.refused == {"rate": 1}
 
 
-@pytest.mark.parametrize("host", ["", "127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+@pytest.mark.parametrize("host", ["", "127.0.0.1", "127.9.9.9", "::1"])
 def test_clients_on_the_same_machine_have_no_rate(host: str) -> None:
     world = World(connections_max=1_000, rate=1)
     for _ in range(100):

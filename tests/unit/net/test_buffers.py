@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from mmap import mmap
 from typing import Any, cast
 
 import pytest
@@ -48,7 +49,7 @@ def test_requests_of_all_connections_are_served_from_one_buffer_without_a_copy()
             for client in clients * 2:
                 await asked(client, b"now")
             shared = service.memory[0]
-            assert isinstance(shared, bytearray)
+            assert isinstance(shared, mmap)
             assert len(shared) == SCRATCH_BYTES
             assert all(memory is shared for memory in service.memory)
 

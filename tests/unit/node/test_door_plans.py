@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from penstock.config.config_key import ConfigType
 from penstock.config.given_value import GivenValue
 from penstock.config.loading import load_settings
+from penstock.config.security_configs import configs_of_listeners
 from penstock.config.settings import Settings
 from penstock.net.endpoint import Endpoint
 from penstock.node.errors import SettingsError
@@ -112,6 +114,24 @@ def test_listeners_by_name() -> None:
     assert tls.tls.client_auth is ClientAuth.REQUIRED
 
 
+def test_the_password_of_a_listeners_own_key_is_named(tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("hidden-word\n")
+    password.chmod(0o600)
+    settings = settings_of(
+        listeners={
+            "addresses": "SSL://127.0.0.1:9092,OTHER://127.0.0.1:9093",
+            "protocols": "OTHER:SSL,PUSH:PLAINTEXT,HTTP:PLAINTEXT",
+            "overrides": {"other.ssl.key.password": f"file:{password}"},
+        },
+        tls={**TLS, "key_password": "of-all-others"},
+    )
+    kafka = [plan.tls for plan in plan_doors(settings).kafka if plan.tls is not None]
+    assert [options.key_password for options in kafka] == ["of-all-others", "hidden-word"]
+    (config,) = configs_of_listeners(settings)
+    assert (config.name, config.type) == ("listener.name.other.ssl.key.password", ConfigType.PASSWORD)
+
+
 def test_push_and_http_are_in_the_same_table() -> None:
     addresses = "PLAINTEXT://127.0.0.1:1,PUSH://127.0.0.2:2,HTTP://127.0.0.3:3"
     plans = plan_doors(settings_of(listeners={"addresses": addresses, "protocols": "HTTP:SSL"}, tls=TLS))
@@ -131,7 +151,11 @@ def test_push_and_http_are_in_the_same_table() -> None:
         ({"listeners": {"overrides": {"other.ssl.client.auth": "none"}}}, "listener.name: there is no listener OTHER"),
         ({"listeners": {"advertised": "PLAINTEXT://:1"}}, "clients of PLAINTEXT need a host and a port"),
         ({"listeners": {"overrides": {"plaintext.kafka.port": "1"}}}, "cannot be set for a single listener"),
-        ({"listeners": {"overrides": {"plaintext.ssl.key.password": "x"}}}, "cannot be set for a single listener"),
+        ({"listeners": {"overrides": {"plaintext.ssl.key.password": "x"}}}, "file:PATH or env:NAME"),
+        (
+            {"listeners": {"overrides": {"plaintext.ssl.key.password": "file:/nowhere"}}},
+            "tls.key_password: Value error, /nowhere cannot be read",
+        ),
         ({"listeners": {"overrides": {"plaintext.ssl.client.auth": "so"}}}, "tls.client_auth: Input should be"),
         ({"tls": TLS}, "no listener has TLS; set security.protocol"),
         ({"tls": {"principal_mapping_rules": "RULE:x"}}, "tls.principal_mapping_rules of "),

@@ -1,6 +1,7 @@
 """The hand-written Fetch codec against kio, which is generated from Kafka's own schemas."""
 
 import datetime
+import struct
 import uuid
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.static.constants import EntityType
 
+from penstock.model.limits import REQUEST_ELEMENTS_MAX
 from penstock.protocol.kafka import fetch
 from penstock.protocol.kafka.messages import encode, response_reader
 from penstock.protocol.kafka.primitives import MalformedRequest
@@ -104,6 +106,27 @@ def test_record_data_is_handed_on_without_a_copy() -> None:
     buffers = fetch.encode_response([fetch.FetchedPartition("t", 0, 0, 1, 1, 0, parts, 150_000)], 11)
     sent = [buffer for buffer in buffers if isinstance(buffer, memoryview)]
     assert list(map(id, sent)) == list(map(id, parts))
+
+
+@pytest.mark.parametrize(
+    ("partitions", "forgotten", "empty_topics"),
+    [
+        (REQUEST_ELEMENTS_MAX, 0, 0),
+        (0, REQUEST_ELEMENTS_MAX, 0),
+        (REQUEST_ELEMENTS_MAX // 2, REQUEST_ELEMENTS_MAX // 2, 0),
+        (0, 0, REQUEST_ELEMENTS_MAX + 1),
+    ],
+)
+def test_more_elements_than_any_request_needs_are_refused(partitions: int, forgotten: int, empty_topics: int) -> None:
+    """Of all arrays together, whether partitions are wanted or forgotten, and of topics without any."""
+    head = struct.pack(">iiiibii", -1, 0, 0, 1000, 0, 0, 0)
+    topic, row = struct.pack(">h1s", 1, b"t"), struct.pack(">iqqi", 0, 0, -1, 9)
+    wanted = struct.pack(">i", 1) + topic + struct.pack(">i", partitions) + row * partitions
+    if empty_topics:
+        wanted = struct.pack(">i", empty_topics) + (topic + struct.pack(">i", 0)) * empty_topics
+    unwanted = struct.pack(">i", 1) + topic + struct.pack(f">i{4 * forgotten}x", forgotten)
+    with pytest.raises(MalformedRequest, match="more than 500000 elements"):
+        fetch.decode(memoryview(head + wanted + unwanted), 0, 7)
 
 
 @given(st.binary(max_size=200), st.sampled_from(list(VERSIONS)))

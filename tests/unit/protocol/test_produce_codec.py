@@ -1,6 +1,7 @@
 """The hand-written Produce codec against kio, which is generated from Kafka's own schemas."""
 
 import datetime
+import struct
 import uuid
 from typing import Any
 
@@ -82,3 +83,12 @@ def test_random_bytes_decode_or_are_malformed(body: bytes, version: int) -> None
     except MalformedRequest:
         return
     assert sum(len(data.records or b"") for data in request.partitions) <= len(body)
+
+
+def test_topics_without_partitions_count() -> None:
+    """A request that is all topics would be read at once, however many they are."""
+    topics = [struct.pack(">h1si", 1, b"t", 0)] * 11
+    body = struct.pack(">hhii", -1, -1, 0, len(topics)) + b"".join(topics)
+    assert produce.decode(memoryview(body), 0, 3, partitions_max=11).partitions == []
+    with pytest.raises(produce.WideRequest):
+        produce.decode(memoryview(body), 0, 3, partitions_max=10)

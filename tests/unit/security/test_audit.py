@@ -104,6 +104,21 @@ def test_one_client_in_a_loop_is_bounded_and_hides_no_other(stream: io.StringIO)
     assert len(lines(stream)) == len(written) + 10
 
 
+def test_no_change_is_left_out(stream: io.StringIO) -> None:
+    """A rule that matters cannot be hidden among others."""
+    audit = Audit(Clock())
+    for number in range(300):
+        audit.changed(ALICE, "create acl", f"rule {number}")
+    assert [line["what"] for line in lines(stream)] == [f"rule {number}" for number in range(300)]
+
+
+def test_changes_of_a_file_have_its_path(stream: io.StringIO) -> None:
+    Audit(Clock()).changed_by_file("/etc/policy.json", [("create acl", f"rule {number}") for number in range(300)])
+    written = lines(stream)
+    assert [line["what"] for line in written] == [f"rule {number}" for number in range(200)] + ["300 changes in all"]
+    assert {(line["listener"], line["host"]) for line in written} == {("file", "/etc/policy.json")}
+
+
 def test_what_clients_choose_is_cut(stream: io.StringIO) -> None:
     """Otherwise lines of a client id of 32,000 control characters would fill the disk, few as they are."""
     audit, long = Audit(Clock()), "\x01" * 32_000

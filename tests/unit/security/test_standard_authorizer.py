@@ -26,6 +26,8 @@ def session(host: str = "10.0.0.1", name: str = "a") -> Session:
         ("10.0.0.1", "::ffff:10.0.0.1"),
         ("0:0:0:0:0:0:0:1", "::1"),  # as Java writes it
         ("FE80::1", "fe80::1"),
+        ("fe80::1", "fe80::1%eth0"),
+        ("fe80::1%eth0", "fe80::1%eth0"),
         ("shop.example", "shop.example"),
     ],
 )
@@ -34,6 +36,14 @@ def test_an_address_is_the_same_however_it_is_written(rule_host: str, client: st
     authorizer.add([RULE._replace(host=rule_host)])
     assert authorizer.allows(session(client), READ, TOPIC, "t")
     assert not authorizer.allows(session("10.0.0.2"), READ, TOPIC, "t")
+
+
+def test_a_link_in_a_rule_is_that_of_the_client() -> None:
+    authorizer = StandardAuthorizer()
+    authorizer.add([RULE._replace(host="fe80::1%eth0")])
+    assert not authorizer.allows(session("fe80::1%eth1"), READ, TOPIC, "t")
+    authorizer.add([RULE, RULE._replace(host="fe80::1", permission=Permission.DENY)])
+    assert not authorizer.allows(session("fe80::1%eth0"), READ, TOPIC, "t")
 
 
 def test_a_rule_of_both_places_ends_when_it_is_in_neither() -> None:
@@ -67,3 +77,14 @@ def test_the_number_of_remembered_decisions_is_bounded(monkeypatch: pytest.Monke
         assert authorizer.allows(session(), READ, TOPIC, "t")
     assert len(authorizer._decisions) <= 100
     assert len(authorizer._decisions_of_any) <= 100
+
+
+def test_decisions_about_long_names_are_not_remembered() -> None:
+    """They may have 32 KB, and a client may ask about any number of them. They are decided as others are."""
+    authorizer = StandardAuthorizer()
+    authorizer.add([RULE._replace(name="t" * 249), RULE._replace(name="u", pattern=PatternType.PREFIXED)])
+    for _ in range(2):
+        assert authorizer.allows(session(), READ, TOPIC, "t" * 249)
+        assert not authorizer.allows(session(), READ, TOPIC, "t" * 250)
+        assert authorizer.allows(session(), READ, TOPIC, "u" * 32_000)
+    assert len(authorizer._decisions) == 1

@@ -33,7 +33,8 @@ wanted = st.builds(
     Wanted, st.binary(min_size=16, max_size=16), INT32, OFFSET, INT64, st.integers(-1, 2**31 - 1),
     st.none() | last_batches,
 )  # fmt: skip
-requests = st.builds(PullRequest, INT64, INT32, st.integers(1, 2**31 - 1), st.integers(1, 2**31 - 1), st.lists(wanted))
+distinct = st.lists(wanted, unique_by=lambda each: (each.topic, each.partition))
+requests = st.builds(PullRequest, INT64, INT32, st.integers(1, 2**31 - 1), st.integers(1, 2**31 - 1), distinct)
 pulled = st.builds(
     Pulled, st.binary(min_size=16, max_size=16), INT32, st.sampled_from(Status), INT64, INT64, st.binary(),
     st.text(max_size=100),
@@ -69,6 +70,20 @@ def test_a_cut_answer_is_noticed(version: int, partitions: list[Pulled], data: s
     whole = joined(PullAnswer(version, partitions))
     with pytest.raises(WireError):
         decode_answer(whole[: data.draw(st.integers(0, len(whole) - 1))])
+
+
+def test_a_partition_is_named_once() -> None:
+    request = PullRequest(7, 5_000, 1 << 20, 100, [Wanted(TOPIC, 2, 41, 3), Wanted(TOPIC, 3, 41, 3)])
+    assert decode_request(encode_request(request)) == request
+    with pytest.raises(WireError, match="partition 2 of topic 00010203-0405-0607-0809-0a0b0c0d0e0f twice"):
+        decode_request(encode_request(request._replace(partitions=[*request.partitions, Wanted(TOPIC, 2, 0, 3)])))
+
+
+def test_an_answer_without_records_is_one_piece() -> None:
+    """Each piece is sent by itself."""
+    refused = [Pulled(TOPIC, number, Status.UNKNOWN, -1, -1) for number in range(100)]
+    assert len(encode_answer(PullAnswer(1, refused))) == 1
+    assert len(encode_answer(PullAnswer(1, [*refused, Pulled(TOPIC, 100, Status.OK, 0, 1, b"records"), *refused]))) == 3
 
 
 def test_the_bytes_of_a_request() -> None:

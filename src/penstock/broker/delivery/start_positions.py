@@ -13,6 +13,8 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import KafkaError
 from penstock.protocol.push.values import Start, StartKind
 
+SUBSCRIPTIONS = "push subscriptions"
+"""The owner of their look-ups, for all clients."""
 _PLACES = {StartKind.LATEST: OffsetSpec.LATEST, StartKind.EARLIEST: OffsetSpec.EARLIEST}
 
 
@@ -45,7 +47,9 @@ async def starting_offset(partition: Partition, start: Start, worker: RecordWork
         if partition.failed:
             raise KafkaError(partition.failure)
         return max(0, start.value)
-    return await offset_or_end(partition, _PLACES.get(start.kind, start.value), worker, committed_only=True)
+    return await offset_or_end(
+        partition, _PLACES.get(start.kind, start.value), worker, committed_only=True, owner=SUBSCRIPTIONS
+    )
 
 
 def missing_offset(partition: Partition, start: Start) -> int:

@@ -5,6 +5,7 @@ Where there is nothing to read, because nothing was asked for or nothing of it e
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -13,28 +14,38 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.reply import Buffers
 from penstock.protocol.kafka.apis import FETCH
 from penstock.protocol.kafka.fetch import TOPIC_IDS, FetchedPartition, FetchPartition, FetchRequest, encode_response
+from penstock.runtime.turns import Steps, finish
 
 if TYPE_CHECKING:
     from penstock.broker.broker import Broker
 
 
-def refuse_isolation(
-    broker: Broker, request: FetchRequest, version: int, session: FetchSession | None
+async def refuse_isolation(
+    broker: Broker,
+    request: FetchRequest,
+    version: int,
+    session: FetchSession | None,
+    wanted: Iterable[FetchPartition],
 ) -> Buffers | None:
     """The answer; None if there is nothing to read. A session that began with this request is not kept."""
-    if not _any_exists(broker, request.partitions if session is None else session.wanted()):
+    if not await finish(_any_exists(broker, wanted)):
         return None
     if session is not None and session.id != request.session_id:
         broker.fetch_sessions.forget(session)
     code = ErrorCode.UNKNOWN_SERVER_ERROR
     broker.metrics.requests.failed(FETCH, code.name)
     named = request.partitions if version < TOPIC_IDS else []
+    return await asyncio.to_thread(_answer, named, code, version, request.session_id)
+
+
+def _answer(named: Iterable[FetchPartition], code: ErrorCode, version: int, session_id: int) -> Buffers:
     rows = [FetchedPartition(item.topic, item.partition, code, -1, -1, -1, aborted=()) for item in named]
-    return encode_response(rows, version, error_code=code, session_id=request.session_id)
+    return encode_response(rows, version, error_code=code, session_id=session_id)
 
 
-def _any_exists(broker: Broker, items: Iterable[FetchPartition]) -> bool:
+def _any_exists(broker: Broker, items: Iterable[FetchPartition]) -> Steps[bool]:
     for item in items:
+        yield
         try:
             broker.partitions.find(item.topic, item.partition)
         except KafkaError:

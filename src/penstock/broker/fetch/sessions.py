@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from penstock.cluster.partition import Partition
@@ -26,12 +27,14 @@ from penstock.model.limits import (
 )
 from penstock.protocol.kafka.fetch import FetchedPartition, FetchPartition, FetchRequest
 from penstock.protocol.kafka.topic_key import TopicKey
+from penstock.runtime.turns import Steps
 from penstock.security.principal import Principal
 
 FINAL_EPOCH = -1
 INITIAL_EPOCH = 0
 
 COMMON_NAME_LENGTH: Final = 400
+PARTITIONS_A_STEP: Final = 50
 
 PartitionKey = tuple[TopicKey, int]
 
@@ -92,10 +95,10 @@ class FetchSession:
         self.rules_version = -1
         """Version of the authorizer's rules by which all partitions were last looked at."""
 
-    def update(self, request: FetchRequest) -> int:
+    def update(self, partitions: Sequence[FetchPartition], forgotten: Sequence[PartitionKey]) -> int:
         """Take over what the client wants and no longer wants. Returns by how much the weight has grown."""
         before = self.weight
-        for item in request.partitions:
+        for item in partitions:
             key = (item.topic, item.partition)
             known = self.partitions.get(key)
             if known is None:
@@ -103,7 +106,7 @@ class FetchSession:
                 self.weight += _weight(item.topic)
             else:
                 known.request, known.partition = item, None
-        for key in request.forgotten:
+        for key in forgotten:
             if self.partitions.pop(key, None) is not None:
                 self.weight -= _weight(key[0])
             self.names.pop(key[0], None)
@@ -111,13 +114,6 @@ class FetchSession:
 
     def next_epoch(self) -> None:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
-
-    def wanted(self) -> list[FetchPartition]:
-        return [item.request for item in self.partitions.values()]
-
-    def unsettled(self) -> list[FetchPartition]:
-        """The partitions that have to be looked at."""
-        return [item.request for item in self.partitions.values() if not item.quiet]
 
     def note_found(self, request: FetchPartition, partition: Partition | None) -> None:
         """Remember where a partition is: what is in order with it stays so until it fails or the client moves on."""
@@ -143,6 +139,16 @@ class FetchSession:
             if not full and answer.size:
                 self.partitions[key] = self.partitions.pop(key)
         return changed
+
+
+def wanted(partitions: Iterable[SessionPartition]) -> list[FetchPartition]:
+    """Any thread, of partitions that are a list."""
+    return [item.request for item in partitions]
+
+
+def unsettled(partitions: Iterable[SessionPartition]) -> list[FetchPartition]:
+    """Those that have to be looked at. Any thread, of partitions that are a list."""
+    return [item.request for item in partitions if not item.quiet]
 
 
 def _weight(topic: TopicKey) -> int:
@@ -179,6 +185,29 @@ class FetchSessions:
 
     def open(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession | None:
         """The session of a request, made, found or ended as its id and epoch say; None for a request without one."""
+        session = self._begin(request, owner, by_id, now_ms)
+        if session is None:
+            return None
+        self._update(session, request.partitions, request.forgotten, now_ms)
+        return self._kept(session, request)
+
+    def open_in_steps(
+        self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int
+    ) -> Steps[FetchSession | None]:
+        """Open the same, for very many partitions."""
+        session = self._begin(request, owner, by_id, now_ms)
+        if session is None:
+            return None
+        for first in range(0, len(request.partitions), PARTITIONS_A_STEP):
+            self._update(session, request.partitions[first : first + PARTITIONS_A_STEP], (), now_ms)
+            yield
+        for first in range(0, len(request.forgotten), PARTITIONS_A_STEP):
+            self._update(session, (), request.forgotten[first : first + PARTITIONS_A_STEP], now_ms)
+            yield
+        return self._kept(session, request)
+
+    def _begin(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession | None:
+        """The session as it was before the request, or a new one."""
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
             known = self._sessions.get(request.session_id)
             if known is not None and known.owner == owner:
@@ -186,10 +215,33 @@ class FetchSessions:
             if request.session_epoch == FINAL_EPOCH:
                 return None
             has_room = self._has_room(owner, now_ms, sessions=1, partitions=len(request.partitions))
-            return self._make(request, owner, by_id, now_ms) if has_room else None
-        session = self._resume(request, owner, by_id, now_ms)
-        session.used_ms = now_ms
-        if not session.partitions:  # the client forgot all of them
+            return self._make(owner, by_id, now_ms) if has_room else None
+        return self._resume(request, owner, by_id, now_ms)
+
+    def _update(
+        self,
+        session: FetchSession,
+        partitions: Sequence[FetchPartition],
+        forgotten: Sequence[PartitionKey],
+        now_ms: int,
+    ) -> None:
+        """Take over partitions of a request; without room for them, the session is dropped."""
+        if self._sessions.get(session.id) is not session:
+            return  # dropped, between two steps
+        growth = session.update(partitions, forgotten)
+        if growth:
+            self._grow(session.owner, growth)
+            if growth > 0 and not self._has_room(session.owner, now_ms, sessions=0, partitions=0):
+                self._drop(session)
+
+    def _kept(self, session: FetchSession, request: FetchRequest) -> FetchSession | None:
+        """The session after the request. If it was dropped, its client works, or begins again, without one."""
+        is_new = request.session_epoch == INITIAL_EPOCH
+        if self._sessions.get(session.id) is not session:
+            if is_new:
+                return None
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if not is_new and not session.partitions:  # the client forgot all of them
             self._drop(session)
             return None
         return session
@@ -243,14 +295,14 @@ class FetchSessions:
             return None
         return next((each for large in self._large for each in self._shares[large].sessions.values()), None)
 
-    def _make(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession:
+    def _make(self, owner: Principal, by_id: bool, now_ms: int) -> FetchSession:
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
             session_id = secrets.randbelow(0x7FFFFFFF) + 1
         session = FetchSession(session_id, owner, by_id, now_ms)
         self._sessions[session_id] = session
         self._shares.setdefault(owner, _Share()).sessions[session_id] = session
-        self._grow(owner, session.update(request))
+        self._grow(owner, 0)
         return session
 
     def _resume(self, request: FetchRequest, owner: Principal, by_id: bool, now_ms: int) -> FetchSession:
@@ -261,13 +313,7 @@ class FetchSessions:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.by_id != by_id:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        growth = session.update(request)
         session.next_epoch()
         self._sessions.move_to_end(session.id)
-        if growth:
-            self._grow(owner, growth)
-            session.used_ms = now_ms  # so that it does not make room for itself
-            if growth > 0 and not self._has_room(owner, now_ms, sessions=0, partitions=0):
-                self._drop(session)  # its client begins again without one
-                raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        session.used_ms = now_ms  # so that it does not make room for itself
         return session

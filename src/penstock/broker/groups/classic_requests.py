@@ -19,8 +19,10 @@ from penstock.broker.groups.record_kind import KEY_STRING_BYTES_MAX
 from penstock.config.settings import GroupSettings
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import GROUP_MEMBER_BYTES_MAX
+from penstock.runtime.turns import Turns
 
 NAME_BYTES_MAX = KEY_STRING_BYTES_MAX - 64  # a member id is a name and a UUID
+LEAVING_AT_ONCE = 500
 
 
 class ClassicRequests:
@@ -68,11 +70,17 @@ class ClassicRequests:
         return group.heartbeat(who, generation, self._shards.now())
 
     async def leave(self, group_id: str, leaving: Sequence[Identity]) -> tuple[ErrorCode, ...]:
-        """One error code for each of `leaving`."""
+        """One error code for each of `leaving`. Very many leave some at a time, with turns for other requests."""
         shard, group = self._find(group_id)
-        ticket: asyncio.Future[LeaveAnswer] = asyncio.get_running_loop().create_future()
-        shard.apply(group, group.leave(leaving, ticket, self._shards.now()))
-        return (await ticket).codes
+        codes: list[ErrorCode] = []
+        turns = Turns()
+        for first in range(0, len(leaving), LEAVING_AT_ONCE):
+            ticket: asyncio.Future[LeaveAnswer] = asyncio.get_running_loop().create_future()
+            some = leaving[first : first + LEAVING_AT_ONCE]
+            shard.apply(group, group.leave(some, ticket, self._shards.now()))
+            codes += (await ticket).codes
+            await turns.pause()
+        return tuple(codes)
 
     def _find(self, group_id: str) -> tuple[Shard, ClassicGroup]:
         """The classic group of that id. UNKNOWN_MEMBER_ID if it is of another type: it cannot have such a member."""

@@ -207,7 +207,7 @@ class GroupCoordinator:
         shard, group = self._existing(group_id)
         group.check_delete_offsets()
         codes, removals = {}, []
-        for topic, partition in partitions:
+        for topic, partition in dict.fromkeys(partitions):
             is_read = group.reads(topic)
             codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE
             if not is_read and shard.offsets.is_stored(group_id, topic, partition):

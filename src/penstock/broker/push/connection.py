@@ -25,6 +25,7 @@ from penstock.broker.push.requests import SERVED
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import FRAME_BYTES_BEFORE_LOGIN_MAX, TURN_NS
 from penstock.net.admission.ticket import Refusal, Ticket
+from penstock.net.endpoint import NOWHERE, endpoint_of
 from penstock.net.flow_control import Account
 from penstock.net.strangers import Stranger
 from penstock.protocol.push.data import AckData
@@ -112,9 +113,9 @@ class PushConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        peer = transport.get_extra_info("peername")
-        if isinstance(peer, tuple):
-            self.session = Session(listener=LISTENER, host=str(peer[0]), port=int(peer[1]))
+        peer = endpoint_of(transport.get_extra_info("peername"))
+        if peer is not NOWHERE:
+            self.session = Session(listener=LISTENER, host=peer.host, port=peer.port)
         self._transport.set_write_buffer_limits(UNSENT_BYTES_MAX)
         self.last_received = self.last_sent = self._door.now()
         refusal = self._admit()

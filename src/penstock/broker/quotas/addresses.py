@@ -6,22 +6,11 @@ or after a second, as in Kafka: a client that connects in a loop is slowed down.
 
 from __future__ import annotations
 
-import functools
-import ipaddress
 import socket
 
 from penstock.broker.quotas.meters import Meters
 from penstock.broker.quotas.rate import SAMPLE_MS, Rate
-
-
-def literal(host: str) -> str | None:
-    """An address in its canonical form; None for a name."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return None
-    mapped = getattr(address, "ipv4_mapped", None)
-    return str(mapped or address)
+from penstock.model.text.address import canonical_address, literal
 
 
 def resolve(host: str) -> str | None:
@@ -53,7 +42,9 @@ class AddressQuotas:
 
     def connected(self, host: str, now_ms: int) -> int:
         """Count a connection; returns the milliseconds after which it is to be closed, 0 to accept it."""
-        address = _one_form(host)
+        address = canonical_address(host)
+        if address not in self._limits:
+            address = address.partition("%")[0]  # an address of a link, which is meant without it, too
         limit = self._limits.get(address, self._limits.get(None))
         if limit is None:
             return 0
@@ -62,8 +53,3 @@ class AddressQuotas:
         if wait_ms:
             meter.add(-1.0, now_ms)  # it is turned away
         return wait_ms
-
-
-@functools.lru_cache(maxsize=1024)
-def _one_form(host: str) -> str:
-    return literal(host) or host

@@ -35,10 +35,17 @@ class FetchMeter(MeteredRequest):
         """Stop the clock: from here on the fetch waits for data or the disk."""
         self._parked_after_ns = self.elapsed_ns
 
-    def instead(self, answers: list[FetchedPartition], session_id: int, read_seconds: float = 0.0) -> Buffers | None:
+    def instead(
+        self,
+        answers: list[FetchedPartition],
+        session_id: int,
+        read_seconds: float = 0.0,
+        size_bytes: int | None = None,
+    ) -> Buffers | None:
         """The answer to give instead of these partitions, if the client is over a quota.
 
-        `read_seconds` is the duration of the last read, for a fetch that was parked in between.
+        `read_seconds` is the duration of the last read, for a fetch that was parked in between; `size_bytes` their
+        `answer_bytes`, if they are known.
         """
         quotas, version = self._quotas, self._request.version
         spent_ns = self.elapsed_ns
@@ -48,7 +55,8 @@ class FetchMeter(MeteredRequest):
         now_ms = quotas.now_ms()
         meter = quotas.fetch.of(self._client, now_ms)
         if meter is not None:
-            size_bytes = FRAME_BYTES + sum(map(len, encode_response(answers, version)))
+            if size_bytes is None:
+                size_bytes = self.answer_bytes(answers)
             self._wait("fetch", meter.charge(size_bytes, now_ms))
             if self.throttle_ms:
                 meter.add(-size_bytes, now_ms)
@@ -56,3 +64,7 @@ class FetchMeter(MeteredRequest):
             return None
         self.mute()
         return self.stamped(encode_response([], version, session_id=session_id))
+
+    def answer_bytes(self, answers: list[FetchedPartition]) -> int:
+        """Size of an answer on the wire. Any thread."""
+        return FRAME_BYTES + sum(map(len, encode_response(answers, self._request.version)))

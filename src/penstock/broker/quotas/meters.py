@@ -7,13 +7,15 @@ default is not shared: every user or client id that it applies to has that much.
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from penstock.broker.quotas.entity import CLIENT_ID, USER, Entity
-from penstock.model.limits import QUOTA_METERS_KEPT
+from penstock.model.limits import CLIENT_ID_BYTES_MAX, QUOTA_METERS_KEPT, QUOTA_METERS_MAX
 
 
 class Part(Enum):
@@ -36,15 +38,18 @@ Client = tuple[str, str | None]
 """User and client id."""
 Share = tuple[str | Part, Name]
 """The user and client id whose use is added up."""
+Key = tuple[str | Part, Name | bytes]
+"""The same with a digest in the place of a long client id."""
+_FORGOTTEN_FOR_EACH: Final = 2
+"""Idle meters that may go when a new one comes: so they become fewer, and no request pays for all of them."""
 
 
 class Meters(Generic[K, M]):
-    """Meters by key; idle ones are forgotten, since a new one would measure the same."""
+    """Meters by key. Idle ones are forgotten, since a new one would measure the same; with very many, others, too."""
 
     def __init__(self, make: Callable[[float], M]) -> None:
         self._make = make
-        self._meters: dict[K, M] = {}
-        self._sweep_at = QUOTA_METERS_KEPT
+        self._meters: OrderedDict[K, M] = OrderedDict()  # the one that was unused longest first
 
     def __len__(self) -> int:
         return len(self._meters)
@@ -52,15 +57,22 @@ class Meters(Generic[K, M]):
     def get(self, key: K, limit: float, now_ms: int) -> M:
         meter = self._meters.get(key)
         if meter is None:
-            if len(self._meters) >= self._sweep_at:
-                self._forget_idle(now_ms)
+            self._make_room(now_ms)
             meter = self._meters[key] = self._make(limit)
+        else:
+            self._meters.move_to_end(key)
         meter.limit = limit
         return meter
 
-    def _forget_idle(self, now_ms: int) -> None:
-        self._meters = {key: meter for key, meter in self._meters.items() if not meter.is_idle(now_ms)}
-        self._sweep_at = max(QUOTA_METERS_KEPT, 2 * len(self._meters))
+    def _make_room(self, now_ms: int) -> None:
+        for _ in range(_FORGOTTEN_FOR_EACH):
+            count = len(self._meters)
+            if count < QUOTA_METERS_KEPT:
+                return
+            key, oldest = next(iter(self._meters.items()))
+            if count < QUOTA_METERS_MAX and not oldest.is_idle(now_ms):
+                return
+            del self._meters[key]
 
 
 class ClientMeters(Generic[M]):
@@ -68,7 +80,7 @@ class ClientMeters(Generic[M]):
 
     def __init__(self, make: Callable[[float], M]) -> None:
         self._limits: dict[tuple[Name, Name], float] = {}
-        self._meters: Meters[Share, M] = Meters(make)
+        self._meters: Meters[Key, M] = Meters(make)
 
     def __bool__(self) -> bool:
         """Whether any limit is set."""
@@ -85,7 +97,7 @@ class ClientMeters(Generic[M]):
         """The client's meter; None if nothing limits it."""
         share = self._share(client)
         limit = self._limit(share)
-        return None if limit is None else self._meters.get(share, limit, now_ms)
+        return None if limit is None else self._meters.get(_key(share), limit, now_ms)
 
     def _share(self, client: Client) -> Share:
         user, client_id = client
@@ -115,6 +127,13 @@ class ClientMeters(Generic[M]):
         else:
             candidates = ((user, client_id), (user, default), (default, client_id), (default, default))
         return next((self._limits[place] for place in candidates if place in self._limits), None)
+
+
+def _key(share: Share) -> Key:
+    user, client_id = share
+    if isinstance(client_id, str) and len(client_id) > CLIENT_ID_BYTES_MAX:
+        return user, hashlib.blake2b(client_id.encode(), digest_size=16).digest()
+    return share
 
 
 def _place(entity: Entity) -> tuple[Name, Name]:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from penstock.broker.quotas.addresses import AddressQuotas, literal, resolve
+from penstock.broker.quotas.addresses import AddressQuotas, resolve
 from penstock.broker.quotas.bucket import Bucket
 from penstock.broker.quotas.entity import (
     CONNECTION_CREATION_RATE,
@@ -28,6 +28,7 @@ from penstock.broker.quotas.quota_table import Alteration, Change, Component, Qu
 from penstock.broker.quotas.rate import Rate
 from penstock.cluster.controller.commands import Commands
 from penstock.model.errors import KafkaError
+from penstock.model.text.address import literal
 from penstock.observability.quota_probe import QuotaProbe
 from penstock.runtime.clock import Clock
 from penstock.storage.metadata.quotas import StoredQuotas

@@ -6,18 +6,24 @@ use; if it dies in the middle of a task, that request is answered with an error 
 next task starts another process.
 
 Look-ups by time run in threads of their own, not in those that reads from disk use.
+
+Owners of tasks, principals as a rule, take turns (`fair_line`), and one of them has at most half of the bytes that may
+wait: a client that makes its tasks long on purpose keeps others waiting for a few of them and no more.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Final, TypeVar
 
 from penstock.broker.records.checks import CheckResult, RecordCheck, check_batches
+from penstock.broker.records.fair_line import FairLine
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import DECOMPRESSED_BYTES_MAX, UNCHECKED_BYTES_MAX
@@ -31,6 +37,8 @@ T = TypeVar("T")
 # Records that a thread searches for a time by itself: half a millisecond in which the loop may have to wait.
 SCANNED_IN_THREAD_MAX: Final = 1_000
 _LOOK_UP_THREADS: Final = 4
+# One that runs, and one behind it, so that the process does not wait for the next.
+_TASKS: Final = 2
 # The loop comes first where both want the same processor, but here a client waits, too.
 _NICENESS: Final = 5
 _STOPPING: Final = "the node stops"
@@ -44,8 +52,9 @@ class RecordWorker:
         self._unpacked_bytes_max = unpacked_bytes_max
         self._threads = ThreadPoolExecutor(_LOOK_UP_THREADS, "penstock-look-up")
         self._lock = Lock()
-        self._held_bytes = 0
-        self._results: set[Future[Any]] = set()
+        self._held_bytes: Counter[str] = Counter()  # by owner
+        self._tasks, self._look_ups = FairLine(_TASKS), FairLine(_LOOK_UP_THREADS)
+        self._results: dict[Future[Any], Callable[[], None] | None] = {}
         self._closed = False
 
     def close(self) -> None:
@@ -54,50 +63,78 @@ class RecordWorker:
             self._closed = True
         self._worker.close()
         for result in tuple(self._results):
-            self._settle(result, 0, None, KafkaError(ErrorCode.REQUEST_TIMED_OUT, _STOPPING))
+            self._settle(result, None, KafkaError(ErrorCode.REQUEST_TIMED_OUT, _STOPPING))
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def check(self, checks: Sequence[RecordCheck]) -> list[CheckResult]:
+    async def check(self, checks: Sequence[RecordCheck], owner: str) -> list[CheckResult]:
         """Check batches in the worker.
 
         KafkaError REQUEST_TIMED_OUT, which makes clients retry, if there is no result.
         """
-        return await self.run(sum(len(check.batch) for check in checks), check_batches, checks)
+        return await self.run(sum(len(check.batch) for check in checks), check_batches, checks, owner=owner)
 
-    async def run(self, size: int, function: Callable[..., T], *args: Any) -> T:
+    async def run(self, size: int, function: Callable[..., T], *args: Any, owner: str) -> T:
         """A function that can be imported, with arguments of about `size` bytes. Raises as `check` does, and what the
         function raises if it is a KafkaError."""
-        if self._held_bytes and self._held_bytes + size > UNCHECKED_BYTES_MAX:
+        held, own = self._held_bytes.total(), self._held_bytes[owner]
+        if (held and held + size > UNCHECKED_BYTES_MAX) or (own and own + size > UNCHECKED_BYTES_MAX // 2):
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "too many batches wait to be checked")
-        result: T = await asyncio.wrap_future(self._submit(size, function, *args))
+        self._held_bytes[owner] += size
+        try:
+            await self._tasks.enter(owner)
+        except asyncio.CancelledError:
+            self._let_go(owner, size)
+            raise
+        loop = asyncio.get_running_loop()
+
+        def done() -> None:
+            """Also if the request is gone meanwhile: the task has its place and its bytes until it is done."""
+            self._tasks.leave()
+            self._let_go(owner, size)
+
+        try:
+            submitted = self._submit(function, *args, done=lambda: _call_on(loop, done))
+        except KafkaError:
+            done()
+            raise
+        result: T = await asyncio.wrap_future(submitted)
         return result
 
-    async def look_up(self, search: Callable[[Scan], T]) -> T:
+    def _let_go(self, owner: str, size: int) -> None:
+        self._held_bytes[owner] -= size
+        if self._held_bytes[owner] <= 0:
+            del self._held_bytes[owner]
+
+    async def look_up(self, search: Callable[[Scan], T], owner: str) -> T:
         """Run a search through a log in a thread; it hands large or compressed batches on to the worker."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, search, self._scan)
+        await self._look_ups.enter(owner)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, search, self._scan)
+        finally:
+            self._look_ups.leave()
 
     def _scan(self, function: Callable[..., T], batch: Buffer, header: BatchHeader, *args: int) -> T:
         if header.codec == 0 and header.record_count <= SCANNED_IN_THREAD_MAX:
             return function(batch, header, *args, limit=self._unpacked_bytes_max)
         task = (function, memoryview(batch), header, args, self._unpacked_bytes_max)
-        result: Future[T] = self._submit(0, _scan_task, *task)
+        result: Future[T] = self._submit(_scan_task, *task)
         return result.result()
 
-    def _submit(self, size: int, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """`size`: bytes that the arguments hold in memory until the task is done, even if its request is gone."""
+    def _submit(self, function: Callable[..., Any], *args: Any, done: Callable[[], None] | None = None) -> Future[Any]:
+        """`done` is called when the worker is done with it, in any thread."""
         result: Future[Any] = Future()
         with self._lock:
             if self._closed:
                 raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, _STOPPING)
-            self._held_bytes += size
-            self._results.add(result)
-            self._worker.submit(lambda value, error: self._settle(result, size, value, error), function, *args)
+            self._results[result] = done
+            self._worker.submit(lambda value, error: self._settle(result, value, error), function, *args)
         return result
 
-    def _settle(self, result: Future[Any], size: int, value: Any, error: BaseException | None) -> None:
+    def _settle(self, result: Future[Any], value: Any, error: BaseException | None) -> None:
         with self._lock:
-            self._held_bytes -= size
-            self._results.discard(result)
+            done = self._results.pop(result, None)
+        if done is not None:
+            done()
         if not result.set_running_or_notify_cancel():
             return  # the client has gone
         if error is None:
@@ -107,6 +144,11 @@ class RecordWorker:
         else:
             logger.warning("looking at records failed: %r", error)
             result.set_exception(KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"records could not be checked: {error}"))
+
+
+def _call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(function)
 
 
 def _scan_task(

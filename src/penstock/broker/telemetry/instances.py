@@ -1,6 +1,7 @@
 """The clients that have requested a subscription: the answer to each, and the time of its next request. No I/O.
 
-A cache of bounded size, as in Kafka: the client that was silent longest makes room. A client that was forgotten is
+A cache of bounded size, as in Kafka: the client that was silent longest makes room, and the first of a connection that
+has too many, so that none takes the room of all others. A client that was forgotten is
 known again by its next request, with the same subscription id. An instance goes with its connection, or when it has
 been silent for three intervals, at least a minute.
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 from penstock.broker.telemetry.subscriptions import Assignment, Client
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import TELEMETRY_CLIENTS_PER_CONNECTION_MAX
 
 EXPIRY_MS_MIN = 60_000
 _LONG_AGO = -(1 << 62)
@@ -83,7 +85,7 @@ class ClientInstances:
         self._count_max = count_max
         self._on_gone = on_gone
         self._instances: OrderedDict[uuid.UUID, ClientInstance] = OrderedDict()  # the longest silent first
-        self._by_connection: dict[int, set[uuid.UUID]] = {}
+        self._by_connection: dict[int, dict[uuid.UUID, None]] = {}  # the first one first
 
     def __len__(self) -> int:
         return len(self._instances)
@@ -100,7 +102,10 @@ class ClientInstances:
         if earlier is not None:
             self._leave_connection(earlier)
         self._instances[instance.instance_id] = instance
-        self._by_connection.setdefault(instance.connection_id, set()).add(instance.instance_id)
+        own = self._by_connection.setdefault(instance.connection_id, {})
+        own[instance.instance_id] = None
+        if len(own) > TELEMETRY_CLIENTS_PER_CONNECTION_MAX:
+            self.remove(self._instances[next(iter(own))])
         while len(self._instances) > self._count_max:
             self.remove(next(iter(self._instances.values())))
 
@@ -125,6 +130,6 @@ class ClientInstances:
     def _leave_connection(self, instance: ClientInstance) -> None:
         ids = self._by_connection.get(instance.connection_id)
         if ids is not None:
-            ids.discard(instance.instance_id)
+            ids.pop(instance.instance_id, None)
             if not ids:
                 del self._by_connection[instance.connection_id]

@@ -19,12 +19,14 @@ from penstock.cluster.controller.configs_frontend import CLIENT_METRICS, Configs
 from penstock.config.settings import AdvertiseTelemetry, TelemetrySettings
 from penstock.model.compression import CODEC_NAMES
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import TELEMETRY_UNPACKED_FACTOR
+from penstock.model.limits import TELEMETRY_TEXT_LENGTH_MAX, TELEMETRY_UNPACKED_FACTOR
 from penstock.observability.exposition import ClientSample
 from penstock.runtime.clock import Clock
 from penstock.security.session import Session
 
 SWEEP_INTERVAL_MS = 10_000
+TELEMETRY = "telemetry"
+"""The owner of its tasks in the record worker, for all clients."""
 
 
 class ClientTelemetry:
@@ -124,6 +126,7 @@ class ClientTelemetry:
                 memoryview(payload),
                 unpacked_max,
                 self._settings.series_per_client_max,
+                owner=TELEMETRY,
             )
         except KafkaError as error:
             if error.code is ErrorCode.REQUEST_TIMED_OUT:  # no worker now: the client's next push may find one
@@ -167,9 +170,9 @@ class ClientTelemetry:
 def _client(instance_id: uuid.UUID, session: Session) -> Client:
     return Client(
         client_instance_id=instance_text(instance_id),
-        client_id=session.client_id,
-        client_software_name=session.software_name,
-        client_software_version=session.software_version,
+        client_id=None if session.client_id is None else session.client_id[:TELEMETRY_TEXT_LENGTH_MAX],
+        client_software_name=session.software_name[:TELEMETRY_TEXT_LENGTH_MAX],
+        client_software_version=session.software_version[:TELEMETRY_TEXT_LENGTH_MAX],
         client_source_address=session.host,
         client_source_port=str(session.port),
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.client.security.properties import ClientSecurity
 
 CONNECT_TIMEOUT_S = 5.0
+_GIVE_PROPERTIES = "give a file of properties with --command-config"
 REQUEST_TIMEOUT_S = 15.0
 
 BootstrapServer = Annotated[
@@ -102,6 +103,18 @@ class KafkaClients:
         if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
             _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
 
+    def misfit(self) -> str | None:
+        """Why the first broker hangs up on clients with these properties, if they do not fit its port."""
+        from penstock.client.address import parse_addresses
+        from penstock.client.security.port_hint import port_hint
+        from penstock.client.security.properties import ClientSecurity, SecurityProblem
+
+        try:
+            security = ClientSecurity.of(self.properties)
+        except SecurityProblem:
+            return None  # a login that only the library has
+        return port_hint(parse_addresses(self.bootstrap)[0], security, CONNECT_TIMEOUT_S)
+
     def metadata(self, admin: AdminClient | None = None) -> ClusterMetadata:
         """Return the metadata of all topics. Asking for all, unlike asking for one, creates none."""
         admin = admin or self.admin()
@@ -131,6 +144,10 @@ class KafkaClients:
         return metadata
 
 
+_connected: KafkaClients | None = None
+"""The clients of this command, for the explanation of their errors."""
+
+
 def _is_hidden(admin: AdminClient, topic: str) -> bool:
     """Whether a topic that is not among all topics is missing there because we may not describe it."""
     from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -155,7 +172,9 @@ def connect(bootstrap: str, properties: Sequence[str] | None = None) -> KafkaCli
     for address in bootstrap.split(","):
         problem = _probe(address.strip()) or _try_login(address.strip(), found)
         if problem is None:
-            return KafkaClients(bootstrap, found)
+            global _connected
+            _connected = KafkaClients(bootstrap, found)
+            return _connected
         problems.append(problem)
     raise CommandError(
         "; ".join(problems),
@@ -204,6 +223,9 @@ def _try_login(address: str, properties: Mapping[str, str]) -> str | None:
     try:
         try_login(where, client_security(properties), client_id="penstock-cli", timeout_s=REQUEST_TIMEOUT_S)
     except BrokerUnavailable as error:
+        misfit = KafkaClients(address, dict(properties)).misfit()
+        if misfit is not None:
+            raise CommandError(misfit, hint=_GIVE_PROPERTIES) from error
         return str(error)
     except KafkaError as error:
         raise CommandError(str(error)) from error
@@ -253,6 +275,9 @@ def explain(error: Any, what: str = "") -> CommandError:
     text = error.str() or error.name()
     prefix = f"{what}: " if what else ""
     if code in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE):
+        misfit = None if _connected is None else _connected.misfit()
+        if misfit is not None:
+            return CommandError(f"{prefix}{misfit}", hint=_GIVE_PROPERTIES)
         hint = "check that it is a Kafka port, and that the address it advertises can be reached from here"
         return CommandError(f"{prefix}the broker does not answer ({text})", ExitCode.UNREACHABLE, hint=hint)
     if code in (KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE):

@@ -31,6 +31,7 @@ from penstock.cli.kafka.message_text import to_json_line, to_text
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.moment import parse_moment
 from penstock.cli.terminal.output import note, write_text
+from penstock.cli.terminal.rights import Resource, may_not
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -101,11 +102,11 @@ def consume(
     try:
         if group:
             consumer.subscribe(topics)
-            messages = _follow(consumer, is_member=True) if follow else _to_end(consumer)
+            messages = _follow(consumer, group) if follow else _to_end(consumer, group)
         else:
             wanted = _partitions(metadata, topics, partition)
             ends = _assign(consumer, wanted, start)
-            messages = _follow(consumer, is_member=False) if follow else _to_snapshot(consumer, ends)
+            messages = _follow(consumer, None) if follow else _to_snapshot(consumer, ends)
         line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
         _print(consumer, messages, count, line, interruption, live=follow, commit=group is not None)
     except KeyboardInterrupt:
@@ -175,10 +176,10 @@ def _at_moment(consumer: Consumer, wanted: list[tuple[str, int]], timestamp_ms: 
     return {(part.topic, part.partition): part.offset for part in found}
 
 
-def _follow(consumer: Consumer, *, is_member: bool) -> Iterator[Message]:
+def _follow(consumer: Consumer, group: str | None) -> Iterator[Message]:
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
-            if not _is_end(message, is_member=is_member):
+            if not _is_end(message, group):
                 yield message
 
 
@@ -188,7 +189,7 @@ def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
     while pending:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
             place = (message.topic() or "", message.partition() or 0)
-            if _is_end(message, is_member=False):
+            if _is_end(message, None):
                 pending.pop(place, None)
                 continue
             offset = message.offset() or 0
@@ -198,13 +199,13 @@ def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
                 pending.pop(place, None)
 
 
-def _to_end(consumer: Consumer) -> Iterator[Message]:
+def _to_end(consumer: Consumer, group: str) -> Iterator[Message]:
     """Yield messages until every assigned partition of the member has been read to its end."""
     ended: set[tuple[str | None, int | None]] = set()
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
             place = (message.topic(), message.partition())
-            if _is_end(message, is_member=True):
+            if _is_end(message, group):
                 ended.add(place)
             else:
                 yield message
@@ -213,7 +214,7 @@ def _to_end(consumer: Consumer) -> Iterator[Message]:
             return
 
 
-def _is_end(message: Message, *, is_member: bool) -> bool:
+def _is_end(message: Message, group: str | None) -> bool:
     """Return whether this is the mark of a partition's end, or nothing at all; any other error ends the command.
 
     The library asks for the coordinator of a group even if it is in none, and rights to groups are not needed then.
@@ -225,8 +226,10 @@ def _is_end(message: Message, *, is_member: bool) -> bool:
         return False
     if error.code() == KafkaError._PARTITION_EOF:
         return True
-    if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED and not is_member:
-        return True
+    if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+        if group is None:
+            return True
+        raise may_not(f"read as a member of group {group}", Resource.GROUP, group, "Read")
     raise explain(error, "reading")
 
 

@@ -30,7 +30,7 @@ def connections(
     if output is Output.JSON:
         print_json(found)
     elif found:
-        rows = [tuple("-" if each[name] is None else each[name] for name in _COLUMNS) for each in found]
+        rows = [tuple("-" if each[name] is None else str(each[name]) for name in _COLUMNS) for each in found]
         print_table([name.replace("_", " ") for name in _COLUMNS], rows)
     else:
         note("nobody is connected" if principal is None else f"{principal} is not connected")

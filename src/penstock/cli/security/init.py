@@ -131,7 +131,9 @@ def _check_hosts(hosts: list[str]) -> None:
         try:
             ip_address(host)
         except ValueError:
-            if len(host) > 253 or HOST.fullmatch(host) is None:
+            parts = host.split(".")
+            looks_like_address = len(parts) == 4 and all(part.isdecimal() for part in parts)  # as 999.1.1.1 does
+            if len(host) > 253 or HOST.fullmatch(host) is None or looks_like_address:
                 hint = "give a name or an IP address alone, without a scheme or a port"
                 raise CommandError(f"{host!r} is no host", ExitCode.USAGE, hint=hint) from None
 

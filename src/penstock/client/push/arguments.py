@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from penstock.model.limits import PUBLISH_PROPERTIES_MAX
 from penstock.protocol.push.properties import Properties
 
 Text = str | bytes
@@ -20,11 +21,14 @@ def key_bytes(key: Text | None) -> bytes | None:
 
 
 def property_pairs(properties: PropertiesArgument) -> Properties:
-    """Properties as pairs of bytes. Numbers are written as text; None is a null value."""
+    """Properties as pairs of bytes. Numbers are written as text; None is a null value. ValueError for too many."""
     if properties is None:
         return ()
     pairs = properties.items() if isinstance(properties, Mapping) else properties
-    return tuple((_bytes(name, "property name") or b"", _value(value)) for name, value in pairs)
+    made = tuple((_bytes(name, "property name") or b"", _value(value)) for name, value in pairs)
+    if len(made) > PUBLISH_PROPERTIES_MAX:
+        raise ValueError(f"{len(made)} properties; a message has at most {PUBLISH_PROPERTIES_MAX}")
+    return made
 
 
 def _value(value: PropertyValue) -> bytes | None:

@@ -94,7 +94,9 @@ class AclsFrontend:
     async def _delete(self, filters: Sequence[AclFilter]) -> list[list[MatchedRule] | KafkaError]:
         results: list[list[MatchedRule] | KafkaError] = []
         removed: dict[AclRule, None] = {}
+        turns = Turns()
         for wanted in filters:
+            await turns.pause()
             try:
                 wanted.check()
             except KafkaError as error:

@@ -14,7 +14,7 @@ SWEPT_FROM: Final = 1_000
 
 def is_local(host: str) -> bool:
     """Whether this is a client on the same machine; those of unix sockets have no address."""
-    return host in ("127.0.0.1", "", "::1") or host.startswith(("127.", "::ffff:127."))
+    return host in ("127.0.0.1", "", "::1") or host.startswith("127.")
 
 
 class AddressRates:

@@ -27,7 +27,7 @@ from penstock.net.connection.frame_splitter import FrameSplitter
 from penstock.net.connection.reading_gate import ReadingGate
 from penstock.net.connection.request_queue import RequestQueue
 from penstock.net.connection.shared import Shared
-from penstock.net.endpoint import Endpoint, Peer
+from penstock.net.endpoint import NOWHERE, Endpoint, Peer, endpoint_of
 from penstock.net.flow_control import SMALL_FRAME_BYTES
 from penstock.net.reply import Reply, Work
 from penstock.net.service import Channel
@@ -78,8 +78,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         shared = self._shared
         self._transport = cast(asyncio.Transport, transport)
-        peer = transport.get_extra_info("peername")
-        host, port = (str(peer[0]), int(peer[1])) if isinstance(peer, tuple) else ("", 0)
+        host, port = endpoint_of(transport.get_extra_info("peername"))
         if self._ticket is not None:
             self._ticket.hand_over(self._drop_silent)
         else:
@@ -124,8 +123,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _local(self) -> Endpoint:
         """The address at which the client reached us, where the listener has several."""
-        name = self._transport.get_extra_info("sockname")
-        return Endpoint(str(name[0]), int(name[1])) if isinstance(name, tuple) else self._shared.endpoint
+        local = endpoint_of(self._transport.get_extra_info("sockname"))
+        return self._shared.endpoint if local is NOWHERE else local
 
     def _drop_silent(self) -> None:
         """Close the connection without a word: it has not sent a complete request, or not logged in."""

@@ -23,7 +23,9 @@ from penstock.protocol.kafka.primitives import Buffer, Sendable
 
 Part = Buffer | Sendable
 _IN_MEMORY = frozenset((bytes, bytearray, memoryview))
-PORTION_BYTES: Final = 256 * 1024
+PORTION_BYTES: Final = 96 * 1024
+"""What is read, encrypted and sent in one go. It lies in four buffers on its way, which the cache of a core should
+hold: with 256 KiB a fetch over TLS takes a fifth more CPU."""
 
 RawSocket = NewType("RawSocket", int)
 """The descriptor of a socket below a transport that passes bytes on as they are."""

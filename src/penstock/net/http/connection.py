@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Refusal, Ticket
+from penstock.net.endpoint import NOWHERE, endpoint_of
 from penstock.net.http.browser_guard import SAFETY_HEADERS
 from penstock.net.http.connection_state import CONNECTION
 from penstock.net.http.login.certificate_login import CERTIFICATE
@@ -53,16 +54,17 @@ class HttpConnection(H11Protocol):
         self._drained_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        peer = transport.get_extra_info("peername")
+        peer = endpoint_of(transport.get_extra_info("peername"))
         if self._ticket is not None:
             self._ticket.hand_over(transport.abort)
         else:
-            admitted = self._door.admit(str(peer[0]) if isinstance(peer, tuple) else "", transport.abort)
+            admitted = self._door.admit(peer.host, transport.abort)
             if isinstance(admitted, Refusal):
                 transport.abort()
                 return
             self._ticket = admitted
         super().connection_made(transport)
+        self.client = None if peer is NOWHERE else (peer.host, peer.port)
         self.app_state = {**self.app_state, CONNECTION: self}  # of each request
         self._keep_certificate(transport)
         self._look_later()

@@ -129,12 +129,21 @@ def on_cluster(access: Access, operation: Operation) -> Callable[[Request], Awai
     return check
 
 
+_ALLOWED_BY = "an administrator allows it with `penstock security acl add`"
+_REFUSALS = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: f"this principal may not do that to the cluster; {_ALLOWED_BY}",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: f"this principal may not do that to the topic; {_ALLOWED_BY}",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: f"this principal may not do that to the group; {_ALLOWED_BY}",
+}
+
+
 async def denied(request: Request, error: Exception) -> Response:
     """The answer to a KafkaError of an access check, for applications whose routes raise no other KafkaErrors."""
     from starlette.responses import Response
 
     assert isinstance(error, KafkaError)
-    body = problem_body(HTTPStatus.FORBIDDEN, error.message or error.code.name, request.url.path)
+    text = error.message or _REFUSALS.get(error.code, error.code.name)
+    body = problem_body(HTTPStatus.FORBIDDEN, text, request.url.path, error=error.code.name)
     return Response(body, status_code=HTTPStatus.FORBIDDEN, media_type=PROBLEM_TYPE)
 
 

@@ -6,13 +6,14 @@ One for all doors, so that a client that guesses passwords is held off wherever 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.net.login.login_turns import LoginTurns
-from penstock.security.sasl.failed_logins import FailedLogins
+from penstock.security.sasl.failed_logins import FailedLogins, Held
 from penstock.security.sasl.machine import Attempt, Done, Failed, Machine
 from penstock.security.sasl.plain import PLAIN, PlainMachine
 from penstock.security.users.credential import ScramMechanism
@@ -41,6 +42,13 @@ class ForeignChecks(NamedTuple):
 
     passwords: ForeignPasswords
     threads: CheckThreads
+
+
+class _Known(NamedTuple):
+    """The outcome of an early check, and the time that it took."""
+
+    outcome: Done | Failed
+    seconds: float
 
 
 class Logins:
@@ -82,34 +90,68 @@ class Logins:
         return ScramMachine(_SCRAM[mechanism], self._users)
 
     async def attempt(self, session: Session, attempt: Attempt) -> Done | Failed:
-        """Check a proof when it is its turn."""
-        if not await self._has_turn(session.host, attempt.user):
-            return Failed("too many attempts before it")
-        outcome: Done | Failed | None = None
-        try:
-            outcome = await self._check_in_thread(attempt) if attempt.is_slow else attempt.check(self.clock())
-            if isinstance(outcome, Done) and not attempt.is_current():
-                # A password is told as a wrong one is: that it was right until now is nobody's business.
-                outcome = Failed("the credential was changed meanwhile", WRONG if attempt.is_slow else None)
-            return outcome
-        finally:  # also if the client has gone meanwhile: its attempt has had its turn
-            if isinstance(outcome, Done):
-                self._failures.succeeded(session.host, attempt.user, self.clock())
-            else:
-                self._failures.failed(session.host, attempt.user, self.clock())
-
-    async def _has_turn(self, host: str, user: str) -> bool:
-        """Wait for a turn; False if there was none in time.
+        """Check a proof when it is its turn, or before that, and return when the outcome may be told.
 
         Which of those that wait is next is left to chance, so that a crowd of connections that guess is not always
         before a client that knows its password.
         """
-        came_at = self.clock()
+        held = self._failures.come(session.host, attempt.user, self.clock())
+        known: _Known | None = None
+        turn_at = early_at = held.came_at  # when it asks next; the times of its turn are those of all other users
         while True:
-            wait_s = self._failures.turn(host, user, self.clock(), came_at)
-            if not wait_s:
-                return wait_s is not None
-            await asyncio.sleep(wait_s + random.uniform(0, CHANCE_SECONDS))
+            if self.clock() >= turn_at:
+                wait_s = self._failures.turn(held, self.clock())
+                if wait_s is None:
+                    return Failed("too many attempts before it")
+                if not wait_s:
+                    return await self._in_turn(held, attempt, known)
+                turn_at = self._later(wait_s)
+            if self.clock() >= early_at:
+                wait_s = self._failures.early(held, self.clock())
+                if wait_s == 0:
+                    known = await self._early(held, attempt)
+                    if isinstance(known.outcome, Done):
+                        return known.outcome
+                early_at = self._later(wait_s) if wait_s else math.inf
+            await asyncio.sleep(max(0.0, min(turn_at, early_at) - self.clock()))
+
+    def _later(self, wait_s: float) -> float:
+        return self.clock() + wait_s + random.uniform(0, CHANCE_SECONDS)
+
+    async def _in_turn(self, held: Held, attempt: Attempt, known: _Known | None) -> Done | Failed:
+        """The outcome of an attempt that has its turn; one that is known takes as long as it took to find out."""
+        outcome: Done | Failed | None = None
+        try:
+            if known is None:
+                outcome = await self._check(attempt)
+            else:
+                await asyncio.sleep(known.seconds)
+                outcome = known.outcome
+            return outcome
+        finally:  # also if the client has gone meanwhile: its attempt has had its turn
+            if isinstance(outcome, Done):
+                self._failures.succeeded(held, self.clock())
+            else:
+                self._failures.failed(held, self.clock())
+
+    async def _early(self, held: Held, attempt: Attempt) -> _Known:
+        began_at = self.clock()
+        outcome: Done | Failed | None = None
+        try:
+            outcome = await self._check(attempt)
+            return _Known(outcome, self.clock() - began_at)
+        finally:
+            if isinstance(outcome, Done):
+                self._failures.succeeded(held, self.clock())
+            else:
+                self._failures.early_failed(held, self.clock())
+
+    async def _check(self, attempt: Attempt) -> Done | Failed:
+        outcome = await self._check_in_thread(attempt) if attempt.is_slow else attempt.check(self.clock())
+        if isinstance(outcome, Done) and not attempt.is_current():
+            # A password is told as a wrong one is: that it was right until now is nobody's business.
+            return Failed("the credential was changed meanwhile", WRONG if attempt.is_slow else None)
+        return outcome
 
     async def _check_in_thread(self, attempt: Attempt) -> Done | Failed:
         remembered = attempt.remembered(self.clock())

@@ -1,11 +1,14 @@
 """A TCP server whose streams are encrypted: it accepts sockets itself, and each has to earn its handshake.
 
-    accept > admitted > the first bytes are a ClientHello > handshake, a few a turn > the protocol is made
+    accept > admitted > the first record is complete > handshake, a few a turn > the protocol is made
 
 asyncio's own server makes the protocol after the handshake, so that silent sockets are in no count. Here a socket that
 waits costs a descriptor, has a ticket of the admission, and gives way to others like any silent connection. Handshakes
 begin a few at a time, at a pace that leaves the event loop time for what follows from them: a handshake and a login
 take about a millisecond, and thousands of clients come back at once when a node has restarted.
+
+Addresses take turns, so that a crowd of one does not keep others waiting. When there are as many handshakes as there
+may be, the address with most of them gives one up, the oldest, for another address that has fewer.
 """
 
 from __future__ import annotations
@@ -14,16 +17,18 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
+from penstock.model.text.address import source_of
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Refusal, Ticket
-from penstock.net.endpoint import Endpoint
+from penstock.net.endpoint import Endpoint, endpoint_of
 from penstock.net.interface import ServerOptions
 from penstock.net.tcp import bound_socket, set_buffer_sizes
+from penstock.net.tls.by_address import ByAddress
+from penstock.net.tls.first_record import HANDSHAKE, RECORD_BYTES_MAX, record_bytes, wake_at
 from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
 
 logger = logging.getLogger(__name__)
@@ -39,8 +44,7 @@ LATE_SECONDS_MAX: Final = 0.02
 UNDER_WAY_MAX: Final = 1024
 """Handshakes at once: each takes up to 50 KB."""
 PATIENCE_SECONDS: Final = 2.0
-"""A handshake that has taken longer gives way to another one when there are too many."""
-HANDSHAKE_RECORD: Final = 0x16
+"""A handshake that has taken longer gives way to another one of its address when there are too many."""
 SHUTDOWN_SECONDS: Final = 1.0
 """For the peer's closing message; most clients never send one."""
 FAILED: Final = "handshake"
@@ -58,7 +62,18 @@ class Contexts(Protocol):
 class _Arrival:
     """A socket that has not finished its handshake."""
 
-    __slots__ = ("_on_drop", "began_at", "deadline", "host", "stream", "task", "ticket", "timer")
+    __slots__ = (
+        "_on_drop",
+        "began_at",
+        "deadline",
+        "host",
+        "seen_bytes",
+        "source",
+        "stream",
+        "task",
+        "ticket",
+        "timer",
+    )
 
     ticket: Ticket
     timer: asyncio.TimerHandle
@@ -67,7 +82,9 @@ class _Arrival:
         self._on_drop = on_drop
         self.stream = stream
         self.host = host
+        self.source = source_of(host)
         self.deadline = deadline
+        self.seen_bytes = 0  # of a record that is not complete
         self.began_at = 0.0
         self.task: asyncio.Task[None] | None = None
 
@@ -91,9 +108,9 @@ class TlsServer:
         self._socket = bound_socket(options.host, options.port)
         set_buffer_sizes(self._socket, options)
         self._port = int(self._socket.getsockname()[1])
-        self._silent: set[_Arrival] = set()  # have sent nothing yet
-        self._ready: deque[_Arrival] = deque()  # have sent the beginning of a handshake
-        self._under_way: dict[_Arrival, None] = {}  # the oldest first
+        self._silent: set[_Arrival] = set()  # have not sent a complete record yet
+        self._ready: ByAddress[_Arrival] = ByAddress()  # have sent the beginning of a handshake
+        self._under_way: ByAddress[_Arrival] = ByAddress()
         self._begins_soon = False
         self._next_turn = 0.0
         self._is_open = True
@@ -144,7 +161,7 @@ class TlsServer:
             except OSError as error:
                 self._rest(error)
                 return
-            self._admit(stream, str(address[0]))
+            self._admit(stream, endpoint_of(address).host)
 
     def _rest(self, error: OSError) -> None:
         """Accept again in a second: there are no descriptors, and the socket would be readable all the time."""
@@ -174,18 +191,24 @@ class TlsServer:
 
     def _has_bytes(self, arrival: _Arrival) -> None:
         try:
-            first = arrival.stream.recv(1, socket.MSG_PEEK)
+            first = arrival.stream.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
             first = b""
-        if not first:
-            self._drop(arrival)
-        elif first[0] != HANDSHAKE_RECORD:
+        wanted = record_bytes(first)
+        if len(first) <= arrival.seen_bytes:
+            self._drop(arrival)  # readable without more bytes: the client has gone
+        elif first[0] != HANDSHAKE:
             self._fail(arrival, "plain text on a TLS port")
+        elif len(first) < wanted:
+            arrival.seen_bytes = len(first)
+            wake_at(arrival.stream, wanted)
         else:
+            if arrival.seen_bytes:
+                wake_at(arrival.stream, 1)
             self._end_silence(arrival)
-            self._ready.append(arrival)
+            self._ready.add(arrival)
             self._begin_soon()
 
     def _end_silence(self, arrival: _Arrival) -> None:
@@ -211,8 +234,8 @@ class TlsServer:
             assert arrival.task is not None
             arrival.task.cancel()
             self._end(arrival)
-        elif arrival in self._ready:
-            self._ready.remove(arrival)
+        else:
+            self._ready.discard(arrival)
         arrival.timer.cancel()
         arrival.stream.close()
         arrival.ticket.release()
@@ -236,20 +259,28 @@ class TlsServer:
         for _ in range(BEGUN_PER_TURN):
             if not self._ready:
                 return
-            wait = self._seconds_to_room()
+            source = self._next_source()
+            wait = self._seconds_to_room(source)
             if wait > 0:
                 loop.call_later(wait, self._begin_soon)
                 return
-            self._begin(self._ready.popleft())
+            self._begin(self._ready.take(source))
         self._begin_soon()
 
-    def _seconds_to_room(self) -> float:
-        """0 if another handshake may begin, also in the place of one that has taken long."""
+    def _next_source(self) -> str:
+        """Whose handshake begins: one after the other, while there is room; then whoever has the fewest."""
+        if len(self._under_way) < UNDER_WAY_MAX:
+            return next(iter(self._ready.sources))
+        return min(self._ready.sources, key=self._under_way.count)
+
+    def _seconds_to_room(self, source: str) -> float:
+        """0 if a handshake of a source may begin, also in the place of one of a crowd, or that has taken long."""
         if len(self._under_way) < UNDER_WAY_MAX:
             return 0.0
-        oldest = next(iter(self._under_way))
+        crowd = self._under_way.largest()
+        oldest = self._under_way.first_of(crowd)
         wait = oldest.began_at + PATIENCE_SECONDS - asyncio.get_running_loop().time()
-        if wait > 0:
+        if wait > 0 and self._under_way.count(source) + 1 >= self._under_way.count(crowd):
             return wait
         if oldest.is_over:
             self._end(oldest)
@@ -261,7 +292,7 @@ class TlsServer:
         loop = asyncio.get_running_loop()
         arrival.began_at = loop.time()
         arrival.task = loop.create_task(self._shake_hands(arrival))
-        self._under_way[arrival] = None
+        self._under_way.add(arrival)
 
     async def _shake_hands(self, arrival: _Arrival) -> None:
         loop = asyncio.get_running_loop()
@@ -281,8 +312,7 @@ class TlsServer:
     def _end(self, arrival: _Arrival) -> bool:
         """Note that a handshake is over, whatever its outcome. False if that was known."""
         arrival.timer.cancel()
-        was_under_way = arrival in self._under_way
-        self._under_way.pop(arrival, None)
+        was_under_way = self._under_way.discard(arrival)
         self._begin_soon()
         return was_under_way
 

@@ -114,7 +114,7 @@ class MessageRoutes:
                 last_stable=place.last_stable,
             ).model_dump_json().encode()  # fmt: skip
 
-        return Response(await self._worker.look_up(read), media_type="application/json")
+        return Response(await self._worker.look_up(read, session.user), media_type="application/json")
 
     async def produce_message(
         self, session: Asking, topic: TopicName, body: NewMessageBody, response: Response

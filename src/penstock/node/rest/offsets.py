@@ -35,6 +35,8 @@ from penstock.security.resources import Operation
 from penstock.security.session import Session
 
 Place = tuple[str, int]
+RESETS = "resets of offsets"
+"""The owner of their look-ups, for all clients."""
 
 
 class OffsetRoutes:
@@ -173,7 +175,7 @@ class OffsetRoutes:
             return body.offset
         else:
             wanted = OffsetSpec.LATEST if body.time is None else milliseconds(body.time)
-        return await offset_or_end(partition, wanted, self._worker, committed_only=False)
+        return await offset_or_end(partition, wanted, self._worker, committed_only=False, owner=RESETS)
 
     async def _commit(self, session: Session, group: str, moves: list[MovedBody]) -> None:
         now_ms, changes = self._clock.now_ms(), []

@@ -38,7 +38,7 @@ def open_policy_file(settings: Settings, access: Access, plans: DoorPlans) -> Po
     path, authorizer = settings.acl.policy_file, access.authorizer
     if path is None or not isinstance(authorizer, StandardAuthorizer):
         return None
-    policy_file = PolicyFile(path, authorizer, super_users_check(plans, settings))
+    policy_file = PolicyFile(path, authorizer, super_users_check(plans, settings), access.audit)
     policy_file.load()
     return policy_file
 

@@ -30,7 +30,7 @@ class DoorCertificates:
 
     def __init__(self, interval_ms: int) -> None:
         self._by_name: dict[str, Certificates] = {}
-        self._failed: set[str] = set()
+        self._failed: dict[str, str] = {}
         self._told_of_lists: dict[str, str] = {}
         self._periodic = Periodic("certificates", interval_ms, self.reload)
 
@@ -62,14 +62,15 @@ class DoorCertificates:
     async def _reload_files(self) -> None:
         for name, certificates in self._by_name.items():
             try:
-                if not await asyncio.to_thread(certificates.reload):
-                    continue
+                changed = await asyncio.to_thread(certificates.reload)
             except TlsProblem as problem:
-                self._failed.add(name)
-                logger.error("the certificate of the listener %s stays as it is: %s", name, problem)
+                self._failed[name] = f"the certificate of the listener {name} stays as it is: {problem}"
+                logger.error(self._failed[name])
                 continue
-            self._failed.discard(name)
-            logger.info("the listener %s has new certificates", name)
+            if not changed:
+                continue
+            self._failed.pop(name, None)
+            logger.info("the listener %s has new files: %s", name, ", ".join(map(str, changed)))
             self._warn(name, certificates)
 
     def _warn(self, name: str, certificates: Certificates) -> None:
@@ -84,6 +85,10 @@ class DoorCertificates:
             if self._told_of_lists.get(name) != problem:
                 logger.warning(problem)
         self._told_of_lists = found
+
+    def problem(self) -> str | None:
+        """Why changed files are not used; for the health report."""
+        return "; ".join(self._failed.values()) or None
 
     def list_problem(self) -> str | None:
         """What is wrong with lists of revoked certificates, or will be within a day; for the health report."""

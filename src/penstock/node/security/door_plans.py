@@ -15,7 +15,9 @@ from pydantic import ValidationError
 from penstock.config.references import ENTRIES, canonical
 from penstock.config.references.entry import Becomes
 from penstock.config.settings import Section, Settings, TlsSettings
+from penstock.config.settings.secret import is_reference
 from penstock.config.settings.security import PROTOCOLS, NamedAddress, named_addresses, named_protocols
+from penstock.config.shown_value import is_secret
 from penstock.net.endpoint import Endpoint
 from penstock.net.networks import TCP, network_name
 from penstock.node.errors import SettingsError
@@ -27,10 +29,9 @@ PUSH: Final = "PUSH"
 HTTP: Final = "HTTP"
 UNIX: Final = "unix:"
 S = TypeVar("S", bound=Section)
-# A password is not among them: overrides are shown with the other settings.
 _OF_ONE_LISTENER: Final = frozenset(
     {
-        *(f"tls.{field}" for field in TlsSettings.model_fields if field not in ("key_password", "reload_interval_ms")),
+        *(f"tls.{field}" for field in TlsSettings.model_fields if field != "reload_interval_ms"),
         "sasl.enabled_mechanisms",
         "sasl.reauthentication_ms_max",
     }
@@ -210,6 +211,11 @@ class _Planner:
                     raise SettingsError(
                         f"listener.name.{name.lower()}.{setting} cannot be set for a single listener; these can:"
                         f" {', '.join(sorted(_OF_ONE_LISTENER))}"
+                    )
+                if is_secret(key) and not is_reference(value):  # overrides are plain texts, shown with other settings
+                    raise SettingsError(
+                        f"listener.name.{name.lower()}.{setting}: put the password into a file or a variable, and"
+                        " name that: file:PATH or env:NAME"
                     )
                 found[key] = str(entry.value(value)) if isinstance(entry, Becomes) else value
         return found

@@ -77,7 +77,7 @@ class LonePort:
 
     def problems(self) -> list[str]:
         """Files that have changed and cannot be used, or are out of date, for the health report."""
-        found = [*(each.problem for each in self.files), self.certificates.list_problem()]
+        found = [*(each.problem for each in self.files), self.certificates.problem(), self.certificates.list_problem()]
         return [problem for problem in found if problem is not None]
 
     def families(self) -> Iterator[Metric]:
@@ -115,7 +115,7 @@ async def open_lone_port(stack: AsyncExitStack, settings: Settings, address: Por
     authorizer = _authorizer(settings)
     access = Access(authorizer=authorizer)
     users, tokens = UserTable(_secret(settings), settings.sasl.scram_iterations), TokenTable()
-    files = tuple(_files(settings, plans, authorizer, users, tokens))
+    files = tuple(_files(settings, plans, access, users, tokens))
     for file in files:
         file.load()
         file.watch()
@@ -179,12 +179,13 @@ def _secret(settings: Settings) -> bytes:
 
 
 def _files(
-    settings: Settings, plans: DoorPlans, authorizer: Authorizer, users: UserTable, tokens: TokenTable
+    settings: Settings, plans: DoorPlans, access: Access, users: UserTable, tokens: TokenTable
 ) -> Iterator[WatchedFile[Any]]:
+    authorizer, audit = access.authorizer, access.audit
     if settings.acl.policy_file is not None and isinstance(authorizer, StandardAuthorizer):
-        yield PolicyFile(settings.acl.policy_file, authorizer, super_users_check(plans, settings))
+        yield PolicyFile(settings.acl.policy_file, authorizer, super_users_check(plans, settings), audit)
     if settings.security.users_file is not None:
-        yield UsersFile(settings.security.users_file, users, tokens)
+        yield UsersFile(settings.security.users_file, users, tokens, audit)
 
 
 def _reloader(port: LonePort) -> Callable[[], None]:

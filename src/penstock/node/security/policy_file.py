@@ -11,6 +11,7 @@ from penstock.config.file_trust import write_problem
 from penstock.node.security.watched_file import BYTES_MAX, INTERVAL_MS, WatchedFile
 from penstock.security.acl.policy import Policy, PolicyError, parse_policy
 from penstock.security.acl.standard import StandardAuthorizer
+from penstock.security.audit import Audit, Change
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +24,7 @@ class PolicyFile(WatchedFile[Policy]):
         path: Path,
         authorizer: StandardAuthorizer,
         check: Callable[[Policy], None],
+        audit: Audit,
         *,
         interval_ms: int = INTERVAL_MS,
     ) -> None:
@@ -33,8 +35,10 @@ class PolicyFile(WatchedFile[Policy]):
             check(policy)
             return policy
 
-        def put(policy: Policy) -> None:
+        def put(policy: Policy, before: Policy | None) -> None:
             authorizer.set_policy(policy)
+            if before is not None:
+                audit.changed_by_file(str(path), _changes(before, policy))
             logger.info(
                 "policy file read",
                 extra={"path": str(path), "rules": len(policy.rules), "super_users": len(policy.super_users)},
@@ -49,6 +53,16 @@ class PolicyFile(WatchedFile[Policy]):
             put=put,
             interval_ms=interval_ms,
         )
+
+
+def _changes(old: Policy, new: Policy) -> list[Change]:
+    """Super users first: they may do everything."""
+    return [
+        *(("create super user", name) for name in sorted(new.super_users - old.super_users)),
+        *(("delete super user", name) for name in sorted(old.super_users - new.super_users)),
+        *(("create acl", str(rule)) for rule in new.rules - old.rules),
+        *(("delete acl", str(rule)) for rule in old.rules - new.rules),
+    ]
 
 
 def _read(path: Path) -> Policy:

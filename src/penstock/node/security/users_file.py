@@ -15,6 +15,7 @@ from pathlib import Path
 from penstock.config.secret_file import read_private_bytes
 from penstock.node.security.watched_file import BYTES_MAX, INTERVAL_MS, WatchedFile
 from penstock.runtime.files import RealFiles
+from penstock.security.audit import Audit, Change
 from penstock.security.tokens.table import TokenTable
 from penstock.security.users.credential import ScramMechanism
 from penstock.security.users.document import UsersDocument, UsersError, parse_users, users_text
@@ -26,10 +27,14 @@ logger = logging.getLogger(__name__)
 class UsersFile(WatchedFile[UsersDocument]):
     """The file, and the tables that have its users and tokens."""
 
-    def __init__(self, path: Path, users: UserTable, tokens: TokenTable, *, interval_ms: int = INTERVAL_MS) -> None:
-        def put(document: UsersDocument) -> None:
+    def __init__(
+        self, path: Path, users: UserTable, tokens: TokenTable, audit: Audit, *, interval_ms: int = INTERVAL_MS
+    ) -> None:
+        def put(document: UsersDocument, before: UsersDocument | None) -> None:
             put_users(users, document)
             put_tokens(tokens, document)
+            if before is not None:
+                audit.changed_by_file(str(path), _changes(before, document))
             extra = {"path": str(path), "users": len(document.users), "tokens": len(document.tokens)}
             logger.info("users file read", extra=extra)
 
@@ -42,6 +47,18 @@ class UsersFile(WatchedFile[UsersDocument]):
             put=put,
             interval_ms=interval_ms,
         )
+
+
+def _changes(old: UsersDocument, new: UsersDocument) -> list[Change]:
+    had, has = ({f"{token.token_id} of {token.principal}" for token in each.tokens} for each in (old, new))
+    changed = [name for name in old.users.keys() & new.users.keys() if old.users[name] != new.users[name]]
+    return [
+        *(("create user", name) for name in sorted(new.users.keys() - old.users.keys())),
+        *(("delete user", name) for name in sorted(old.users.keys() - new.users.keys())),
+        *(("change user", name) for name in sorted(changed)),
+        *(("create token", token) for token in sorted(has - had)),
+        *(("revoke token", token) for token in sorted(had - has)),
+    ]
 
 
 def read_users(path: Path) -> UsersDocument:

@@ -30,7 +30,8 @@ _Stamp = tuple[int, ...] | None
 
 
 class WatchedFile(Generic[Content]):
-    """`read` makes the content of a path, or raises one of ERRORS; `put` puts it in force, on the event loop.
+    """`read` makes the content of a path, or raises one of ERRORS; `put` puts it in force, on the event loop, and
+    is also given the content before it; None at the start.
 
     `setting` names the file, `title` says what it is, and `kept` what goes on if a new one cannot be used.
     """
@@ -43,7 +44,7 @@ class WatchedFile(Generic[Content]):
         title: str,
         kept: str,
         read: Callable[[Path], Content],
-        put: Callable[[Content], None],
+        put: Callable[[Content, Content | None], None],
         interval_ms: int = INTERVAL_MS,
     ) -> None:
         self.failures = 0
@@ -52,7 +53,8 @@ class WatchedFile(Generic[Content]):
         self._path = path
         self._setting, self._title, self._kept = setting, title, kept
         self._read_content = read
-        self._put = put
+        self._put_content = put
+        self._in_force: Content | None = None
         self._stamp: _Stamp = None
         self._lock = asyncio.Lock()
         self._periodic = Periodic(title, interval_ms, self.refresh)
@@ -91,6 +93,10 @@ class WatchedFile(Generic[Content]):
             return
         self.problem = None
         self._put(content)
+
+    def _put(self, content: Content) -> None:
+        self._put_content(content, self._in_force)
+        self._in_force = content
 
     def _current_stamp(self) -> _Stamp:
         try:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from struct import error
 from typing import Any, Final, NamedTuple
 
-from penstock.model.limits import REQUEST_ELEMENTS_MAX
+from penstock.model.limits import REQUEST_ELEMENTS_MAX, TAGGED_FIELDS_MAX
 from penstock.protocol.kafka.primitives import (
     INT16,
     INT32,
@@ -85,13 +85,15 @@ def check_arrays(entity_type: type, buffer: Buffer, position: int) -> None:
     if not steps:
         return
     try:
-        _walk(steps, flexible, buffer, position, [REQUEST_ELEMENTS_MAX])
+        _walk(steps, flexible, buffer, position, [REQUEST_ELEMENTS_MAX], [TAGGED_FIELDS_MAX])
     except (IndexError, error):
         raise MalformedRequest("the message ends too early") from None
 
 
-def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int, room: list[int]) -> int:
-    """Walk over a message. `room` is the number of elements for which there is still room."""
+def _walk(
+    steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int, room: list[int], tags: list[int]
+) -> int:
+    """Walk over a message. `room` is the number of elements, `tags` of tagged fields, for which there is still room."""
     for step in steps:
         if isinstance(step, int):
             position += step
@@ -108,13 +110,13 @@ def _walk(steps: Sequence[Step], flexible: bool, buffer: Buffer, position: int, 
             if length > 0:
                 position += length
         elif isinstance(step, _Tags):
-            position = skip_tagged_fields(buffer, position)
+            position = skip_tagged_fields(buffer, position, tags)
         else:
-            position = _walk_nested(step, flexible, buffer, position, room)
+            position = _walk_nested(step, flexible, buffer, position, room, tags)
     return position
 
 
-def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int, room: list[int]) -> int:
+def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int, room: list[int], tags: list[int]) -> int:
     if not step.is_array:
         count, position = (0 if buffer[position] == NULL_STRUCT else 1), position + 1
     elif flexible:
@@ -135,7 +137,7 @@ def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int, r
     if len(steps) == 1 and isinstance(steps[0], int):
         return position + count * steps[0]
     for _ in range(count):
-        position = _walk(steps, flexible, buffer, position, room)
+        position = _walk(steps, flexible, buffer, position, room, tags)
     return position
 
 

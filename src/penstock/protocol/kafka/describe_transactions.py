@@ -9,6 +9,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
+from penstock.model.limits import TAGGED_FIELDS_MAX
 from penstock.protocol.kafka.primitives import (
     INT16,
     INT32,
@@ -61,9 +62,9 @@ def decode(answer: Buffer, position: int) -> list[DescribedTransaction]:
             topic, position = read_string(body, position, True)
             index_count, position = read_count(body, position, True)
             indexes = tuple(INT32.unpack_from(body, position + 4 * each)[0] for each in range(index_count))
-            position = skip_tagged_fields(body, position + 4 * index_count)
+            position = skip_tagged_fields(body, position + 4 * index_count, [TAGGED_FIELDS_MAX])
             topics.append((topic or "", indexes))
-        position = skip_tagged_fields(body, position)
+        position = skip_tagged_fields(body, position, [TAGGED_FIELDS_MAX])
         transactions.append(
             DescribedTransaction(
                 error, transactional_id or "", state or "", timeout_ms, start_ms, producer_id, epoch, tuple(topics)

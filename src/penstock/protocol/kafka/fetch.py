@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from struct import Struct, error
 from typing import NamedTuple
 
+from penstock.model.limits import REQUEST_ELEMENTS_MAX, TAGGED_FIELDS_MAX
 from penstock.protocol.kafka.primitives import (
     INT16,
     INT32,
@@ -42,6 +43,7 @@ _LIMITS = Struct(">iiib")
 _SESSION = Struct(">ii")
 _WATERMARKS = Struct(">ihqq")
 _ABORTED = Struct(">qq")
+_TOO_MANY = f"Fetch: more than {REQUEST_ELEMENTS_MAX} elements in arrays"
 
 
 class FetchPartition(NamedTuple):
@@ -100,32 +102,41 @@ def _decode(frame: memoryview, position: int, version: int) -> FetchRequest:
     if version >= 7:
         session_id, session_epoch = _SESSION.unpack_from(frame, position)
         position += _SESSION.size
+    tags = [TAGGED_FIELDS_MAX]
     partitions: list[FetchPartition] = []
     topic_count, position = read_count(frame, position, flexible)
+    room = REQUEST_ELEMENTS_MAX - topic_count
     for _ in range(topic_count):
         topic, position = _topic(frame, position, version)
         partition_count, position = read_count(frame, position, flexible)
+        room -= partition_count
+        if room < 0:
+            raise MalformedRequest(_TOO_MANY)
         for _ in range(partition_count):
-            item, position = _partition(frame, position, version, topic)
+            item, position = _partition(frame, position, version, topic, tags)
             partitions.append(item)
         if flexible:
-            position = skip_tagged_fields(frame, position)
+            position = skip_tagged_fields(frame, position, tags)
     forgotten: list[tuple[TopicKey, int]] = []
     if version >= 7:
         topic_count, position = read_count(frame, position, flexible)
+        room -= topic_count
         for _ in range(topic_count):
             topic, position = _topic(frame, position, version)
             partition_count, position = read_count(frame, position, flexible)
+            room -= partition_count
+            if room < 0:
+                raise MalformedRequest(_TOO_MANY)
             for _ in range(partition_count):
                 forgotten.append((topic, INT32.unpack_from(frame, position)[0]))
                 position += 4
             if flexible:
-                position = skip_tagged_fields(frame, position)
+                position = skip_tagged_fields(frame, position, tags)
     rack: str | None = ""
     if version >= 11:
         rack, position = read_string(frame, position, flexible)
     if flexible:
-        skip_tagged_fields(frame, position)
+        skip_tagged_fields(frame, position, tags)
     return FetchRequest(
         replica_id,
         max_wait_ms,
@@ -149,7 +160,9 @@ def _topic(frame: memoryview, position: int, version: int) -> tuple[TopicKey, in
     return topic, position
 
 
-def _partition(frame: memoryview, position: int, version: int, topic: TopicKey) -> tuple[FetchPartition, int]:
+def _partition(
+    frame: memoryview, position: int, version: int, topic: TopicKey, tags: list[int]
+) -> tuple[FetchPartition, int]:
     (index,) = INT32.unpack_from(frame, position)
     position += 4
     leader_epoch, last_fetched_epoch = -1, -1
@@ -166,7 +179,7 @@ def _partition(frame: memoryview, position: int, version: int, topic: TopicKey) 
     (max_bytes,) = INT32.unpack_from(frame, position)
     position += 4
     if version >= FLEXIBLE:
-        position = skip_tagged_fields(frame, position, _TAG_SIZES.get(version, {}))
+        position = skip_tagged_fields(frame, position, tags, _TAG_SIZES.get(version, {}))
     return FetchPartition(topic, index, leader_epoch, fetch_offset, last_fetched_epoch, max_bytes), position
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import NamedTuple
 
+from penstock.model.limits import TAGGED_FIELDS_MAX
 from penstock.protocol.kafka.apis import API_VERSIONS, Api
 from penstock.protocol.kafka.primitives import INT32, Buffer, MalformedRequest, skip_tagged_fields
 
@@ -48,7 +49,7 @@ def body_start(frame: Buffer, header: RequestHeader, api: Api) -> int:
     if header.version < api.flexible:
         return header.client_id_end
     try:
-        return skip_tagged_fields(frame, header.client_id_end)
+        return skip_tagged_fields(frame, header.client_id_end, [TAGGED_FIELDS_MAX])
     except IndexError:
         raise MalformedRequest("the header ends inside its tagged fields") from None
 

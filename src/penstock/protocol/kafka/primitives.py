@@ -11,6 +11,8 @@ from struct import Struct
 from types import MappingProxyType
 from typing import Protocol
 
+from penstock.model.limits import TAGGED_FIELDS_MAX
+
 Buffer = bytes | bytearray | memoryview
 
 
@@ -113,9 +115,22 @@ def write_count(count: int, flexible: bool) -> bytes:
     return write_unsigned_varint(count + 1) if flexible else INT32.pack(count)
 
 
-def skip_tagged_fields(buffer: Buffer, position: int, sizes: Mapping[int, int] = MappingProxyType({})) -> int:
-    """Skip tagged fields. `sizes` has the fixed sizes of known tags; another size is malformed."""
+def take_tags(room: list[int], count: int) -> None:
+    """Count tagged fields. `room` is the number for which a request, with all structs in it, still has room."""
+    room[0] -= count
+    if room[0] < 0:
+        raise MalformedRequest(f"more than {TAGGED_FIELDS_MAX} tagged fields")
+
+
+def skip_tagged_fields(
+    buffer: Buffer, position: int, room: list[int], sizes: Mapping[int, int] = MappingProxyType({})
+) -> int:
+    """Skip tagged fields. `room` is that of `take_tags`. `sizes` has the fixed sizes of known tags; another size is
+    malformed."""
+    if not buffer[position]:
+        return position + 1
     count, position = read_unsigned_varint(buffer, position)
+    take_tags(room, count)
     for _ in range(count):
         tag, position = read_unsigned_varint(buffer, position)
         size, position = read_unsigned_varint(buffer, position)

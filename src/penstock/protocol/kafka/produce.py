@@ -11,7 +11,7 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import NamedTuple
 
-from penstock.model.limits import REQUEST_ELEMENTS_MAX
+from penstock.model.limits import REQUEST_ELEMENTS_MAX, TAGGED_FIELDS_MAX
 from penstock.protocol.kafka.primitives import (
     INT32,
     INT64,
@@ -31,6 +31,8 @@ TOPIC_IDS = 13
 
 _ACKS_TIMEOUT = Struct(">hi")
 _RESULT = Struct(">ihqq")
+RESULT_BYTES = _RESULT.size
+"""The least that a partition has in an answer."""
 
 
 class PartitionData(NamedTuple):
@@ -63,7 +65,7 @@ class PartitionResult(NamedTuple):
 
 
 class WideRequest(Exception):
-    """A request with more partitions than are decoded at once."""
+    """A request with more topics or partitions than are decoded at once."""
 
 
 def decode(
@@ -80,7 +82,10 @@ def _decode(frame: memoryview, position: int, flexible: bool, by_id: bool, parti
     transactional_id, position = read_string(frame, position, flexible)
     acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
     topic_count, position = read_count(frame, position + 6, flexible)
+    if topic_count > partitions_max:  # some of them may have no partitions
+        raise WideRequest
     partitions: list[PartitionData] = []
+    tags = [TAGGED_FIELDS_MAX]
     for _ in range(topic_count):
         topic: TopicKey | None
         if by_id:
@@ -106,11 +111,11 @@ def _decode(frame: memoryview, position: int, flexible: bool, by_id: bool, parti
                 partitions.append(PartitionData(topic, index, take(frame, position, size)))
                 position += size
             if flexible:
-                position = skip_tagged_fields(frame, position)
+                position = skip_tagged_fields(frame, position, tags)
         if flexible:
-            position = skip_tagged_fields(frame, position)
+            position = skip_tagged_fields(frame, position, tags)
     if flexible:
-        skip_tagged_fields(frame, position)
+        skip_tagged_fields(frame, position, tags)
     return ProduceRequest(transactional_id, acks, timeout_ms, partitions)
 
 

@@ -1,7 +1,7 @@
 """Requests with tagged fields that this version of the schema does not know: newer clients may send them (KIP-482).
 
 kio refuses such a request as a whole. It is rare, so the cost is paid only then: the message is walked once by its
-schema and written again without the unknown fields.
+schema and written again without the unknown fields. Like all tagged fields of a request, they are counted.
 """
 
 from __future__ import annotations
@@ -9,15 +9,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from penstock.model.limits import TAGGED_FIELDS_MAX
 from penstock.protocol.kafka.array_bounds import FIXED_BYTES, NULL_STRUCT, Field, fields_of
-from penstock.protocol.kafka.primitives import Buffer, MalformedRequest, read_unsigned_varint, write_unsigned_varint
+from penstock.protocol.kafka.primitives import (
+    Buffer,
+    MalformedRequest,
+    read_unsigned_varint,
+    take_tags,
+    write_unsigned_varint,
+)
 
 
 def without_unknown_tags(entity_type: type, buffer: Buffer, position: int) -> bytes:
     """The message at `position` with only the tagged fields that `entity_type` has."""
     out = bytearray()
     try:
-        _copy_entity(entity_type, memoryview(buffer), position, out)
+        _copy_entity(entity_type, memoryview(buffer), position, out, [TAGGED_FIELDS_MAX])
     except IndexError:
         raise MalformedRequest("the message ends too early") from None
     return bytes(out)
@@ -28,13 +35,13 @@ def _known_tags(entity_type: type) -> frozenset[int]:
     return frozenset(item.metadata["tag"] for item in dataclasses.fields(entity_type) if "tag" in item.metadata)
 
 
-def _copy_entity(entity_type: type, view: memoryview, position: int, out: bytearray) -> int:
+def _copy_entity(entity_type: type, view: memoryview, position: int, out: bytearray, room: list[int]) -> int:
     for field in fields_of(entity_type):
-        position = _copy_field(field, view, position, out)
-    return _copy_tags(_known_tags(entity_type), view, position, out)
+        position = _copy_field(field, view, position, out, room)
+    return _copy_tags(_known_tags(entity_type), view, position, out, room)
 
 
-def _copy_field(field: Field, view: memoryview, position: int, out: bytearray) -> int:
+def _copy_field(field: Field, view: memoryview, position: int, out: bytearray, room: list[int]) -> int:
     count = 1
     if field.is_array:
         start = position
@@ -49,7 +56,7 @@ def _copy_field(field: Field, view: memoryview, position: int, out: bytearray) -
         position += 1
     for _ in range(count):
         if field.entity is not None:
-            position = _copy_entity(field.entity, view, position, out)
+            position = _copy_entity(field.entity, view, position, out, room)
         else:
             end = _end_of_primitive(field.kafka_type, view, position)
             out += view[position:end]
@@ -67,8 +74,9 @@ def _end_of_primitive(kafka_type: str, view: memoryview, position: int) -> int:
     return position + size
 
 
-def _copy_tags(known: frozenset[int], view: memoryview, position: int, out: bytearray) -> int:
+def _copy_tags(known: frozenset[int], view: memoryview, position: int, out: bytearray, room: list[int]) -> int:
     count, position = read_unsigned_varint(view, position)
+    take_tags(room, count)
     kept: list[memoryview] = []
     for _ in range(count):
         start = position

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, NamedTuple
 
+from penstock.model.limits import PARTITIONS_PER_TOPIC_MAX, PUBLISH_PROPERTIES_MAX
 from penstock.protocol.push.data import AckData, Data, decode_ack_data, decode_data, encode_ack_data
 from penstock.protocol.push.data import data_frame as data_frame
 from penstock.protocol.push.data import data_head as data_head
@@ -229,6 +230,10 @@ def _read_publish(reader: Reader) -> Publish:
         raise MalformedFrame(
             f"timestamp {timestamp}, partition {partition}, epoch {epoch} or sequence {sequence} is too small"
         )
+    if len(raw_properties) > PUBLISH_PROPERTIES_MAX:  # each has a byte at least
+        count = raw_properties.count(b"\0")
+        if count > PUBLISH_PROPERTIES_MAX:
+            raise MalformedFrame(f"{count} properties; a message has at most {PUBLISH_PROPERTIES_MAX}")
     try:
         properties = decode_properties(raw_properties)
     except ValueError as error:
@@ -288,10 +293,14 @@ def _reset(value: Reset) -> bytes:
 def _read_reset(reader: Reader) -> Reset:
     subscription, refresh_id = reader.text(), reader.i64()
     topics = []
+    room = PARTITIONS_PER_TOPIC_MAX  # a subscription has one topic
     for _ in range(reader.count(reader.i16(), 6)):
         topic = reader.text()
         count = reader.count(reader.i32(), _END.size)
-        topics.append(TopicEnds(topic, tuple([(reader.i32(), reader.i64()) for _ in range(count)])))
+        room -= count
+        if room < 0:
+            raise MalformedFrame(f"the ends of more than {PARTITIONS_PER_TOPIC_MAX} partitions in RESET")
+        topics.append(TopicEnds(topic, tuple(_END.iter_unpack(reader.raw(count * _END.size)))))
     return Reset(subscription, refresh_id, tuple(topics))
 
 

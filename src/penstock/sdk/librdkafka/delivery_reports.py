@@ -12,13 +12,15 @@ import time
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from penstock.sdk.errors import NotAllowed, Unreachable
-from penstock.sdk.librdkafka.errors import translate
+from penstock.sdk.librdkafka.errors import cause, translate
 from penstock.sdk.librdkafka.first_contact import HINT, FirstContact
 
 _POLL_S = 0.1
 _ASK_S = 0.25
 _ASK_S_MAX = 2.0
 """The thread cannot be stopped while it asks; a broker that takes longer for its metadata counts as unreachable."""
+
+_AT_THE_END = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 
 
 class DeliveryReports:
@@ -30,6 +32,7 @@ class DeliveryReports:
         self.is_reached = False  # whether a broker has ever answered; delivered messages set it, too
         self._silence = ""
         self._refusal: NotAllowed | None = None
+        self._fatal: KafkaError | None = None  # what ended the library's producer
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-producer", daemon=True)
         self._thread.start()
@@ -60,6 +63,12 @@ class DeliveryReports:
                 self._silence = self._contact.silence()
             if self._silence:
                 return Unreachable(f"{what}: {self._silence}", hint=HINT, code=error.name())
+        return self.translated(error, what, text)
+
+    def translated(self, error: KafkaError, what: str, text: str = "") -> Exception:
+        """Translate an error; one that only says that the producer is at its end has the reason for that instead."""
+        if self._fatal is not None and error.code() in _AT_THE_END:
+            return translate(self._fatal, what)
         return translate(error, what, text)
 
     def _run(self) -> None:
@@ -89,5 +98,13 @@ class DeliveryReports:
     def _poll(self) -> None:
         try:
             self._library.poll(_POLL_S)
-        except KafkaException:  # a fatal error: logged by the library, and raised at the next use of the producer
+        except (
+            KafkaException
+        ) as error:  # a fatal error: logged by the library, and raised at the next use of the producer
+            self.ended(error)
             self._stop.wait(_POLL_S)
+
+    def ended(self, error: KafkaException) -> None:
+        """Note a fatal error, which the library raises in passing, once."""
+        if cause(error).fatal():
+            self._fatal = cause(error)

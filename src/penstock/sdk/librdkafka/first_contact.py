@@ -86,19 +86,21 @@ class FirstContact:
 
     def _reason(self) -> str:
         addresses = parse_addresses(self._bootstrap)
-        reasons = [_probe(address) for address in addresses]
+        reasons = [self._probe(address) for address in addresses]
         if len(addresses) == 1:
             return reasons[0]
         return ", ".join(f"{address}: {reason}" for address, reason in zip(addresses, reasons, strict=True))
 
+    def _probe(self, address: Address) -> str:
+        from penstock.client.security.port_hint import port_hint
 
-def _probe(address: Address) -> str:
-    try:
-        socket.create_connection(address, _PROBE_S).close()
-    except socket.gaierror:
-        return "the host name is unknown"
-    except TimeoutError:
-        return "the connection timed out"
-    except OSError as error:
-        return (error.strerror or str(error)).lower()
-    return "something listens there, but does not speak the Kafka protocol"
+        try:
+            socket.create_connection(address, _PROBE_S).close()
+        except socket.gaierror:
+            return "the host name is unknown"
+        except TimeoutError:
+            return "the connection timed out"
+        except OSError as error:
+            return (error.strerror or str(error)).lower()
+        misfit = None if self._security is None else port_hint(address, self._security, _PROBE_S)
+        return misfit or "something listens there, but does not speak the Kafka protocol"

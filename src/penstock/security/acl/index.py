@@ -9,13 +9,12 @@ of prefixes.
 
 from __future__ import annotations
 
-import functools
-import ipaddress
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from penstock.model.text.address import is_address_of
 from penstock.security.acl.filter import AclFilter
 from penstock.security.acl.rule import ANY_HOST, ANY_NAME, EVERYONE, AclRule, PatternType, Permission
 from penstock.security.resources import Operation, ResourceType
@@ -189,18 +188,8 @@ class _KindIndex:
 def _of(rules: _Rules, principal: str, host: str) -> Iterable[AclRule]:
     for key in (principal, EVERYONE) if principal != EVERYONE else (principal,):
         for rule in rules.get(key, ()):
-            if rule.host == ANY_HOST or canonical_address(rule.host) == canonical_address(host):
+            if rule.host == ANY_HOST or is_address_of(host, rule.host):
                 yield rule
-
-
-@functools.lru_cache(maxsize=10_000)
-def canonical_address(host: str) -> str:
-    """One text for an address that can be written in several ways: IPv6, and IPv4 inside IPv6."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _allows(allowed: Operation, wanted: Operation) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from penstock.model.limits import TOPIC_NAME_LENGTH_MAX
 from penstock.security.acl.filter import AclFilter
 from penstock.security.acl.index import AclIndex, Verdict
 from penstock.security.acl.policy import NO_POLICY, Policy
@@ -19,6 +20,8 @@ from penstock.security.resources import Operation, ResourceType
 from penstock.security.session import Session
 
 DECISIONS_MAX: Final = 100_000
+NAME_LENGTH_MAX: Final = TOPIC_NAME_LENGTH_MAX
+"""Decisions about longer names, of up to 32 KB, are not remembered: a client may ask about any number of them."""
 _ANY_NAME_AT_ALL: Final = "hardcode"
 """Kafka's name for a resource that no rule is likely to name: whoever may do something to it may do it to most."""
 
@@ -72,10 +75,11 @@ class StandardAuthorizer:
         else:
             verdict = self._index.decide(principal, session.host, operation, kind, name)
             allowed = verdict is Verdict.ALLOWED or (verdict is Verdict.NO_RULES and self._without_rules)
-        if len(self._decisions) >= DECISIONS_MAX:
-            self._decisions = {}
-        host = session.host if self._by_host else None
-        self._decisions[session.principal, operation, kind, name, host] = allowed
+        if len(name) <= NAME_LENGTH_MAX:
+            if len(self._decisions) >= DECISIONS_MAX:
+                self._decisions = {}
+            host = session.host if self._by_host else None
+            self._decisions[session.principal, operation, kind, name, host] = allowed
         return allowed
 
     def subscribe(self, listener: Callable[[], None]) -> None:

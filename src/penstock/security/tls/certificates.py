@@ -33,19 +33,20 @@ class Certificates:
         """The context of the next handshake."""
         return guarded(self._context, self._options)
 
-    def reload(self) -> bool:
-        """Read the files again if one has changed since the last look. Returns whether there is a new context.
+    def reload(self) -> tuple[Path, ...]:
+        """Read the files again if one has changed since the last look. Returns those of the new context.
 
         TlsProblem if they cannot be used; the next look finds them unchanged until somebody mends them.
         """
         stamps = self._read_stamps()
-        if stamps == self._stamps:
-            return False
+        changed = tuple(path for path, stamp in stamps.items() if stamp != self._stamps[path])
+        if not changed:
+            return ()
         self._stamps = stamps
         context, expires_at = build_context(self._options), _end_of(self._options.certificate_file)
         lists_expire_at = end_of_lists(self._options)
         self._context, self.expires_at, self.lists_expire_at = context, expires_at, lists_expire_at
-        return True
+        return changed
 
     def _read_stamps(self) -> dict[Path, _Stamp | None]:
         return {path: _stamp(path) for path in self._options.files}

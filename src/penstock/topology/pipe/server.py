@@ -2,14 +2,15 @@
 
 Records are sent up to the high watermark, including those of open transactions: the child computes the last stable
 offset from its own log. A pull that finds nothing waits, and the flush that raises a high watermark wakes it, as it
-wakes a parked fetch; so does a change of the topics. Bytes come from the page cache, or are read in a thread.
+wakes a parked fetch; so does a change of the topics. Bytes come from the page cache, or are read in a thread. A request
+may have very many partitions: they are found in turns.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from penstock.cluster.partition import Partition
@@ -29,6 +30,8 @@ from penstock.topology.pipe.reading import PullReader
 from penstock.topology.pipe.wire import PullAnswer, Pulled, PullRequest, Status, Wanted
 
 _CHANGES_PER_START = 1_000_000
+PARTITIONS_AT_ONCE_MAX = 500
+"""Of a request with more of them others would notice: they are read, and their answer is written, in a thread."""
 
 
 class TooManyPulls(Exception):
@@ -169,6 +172,7 @@ class Pull:
         self._access = access
         self._bytes_max = min(request.bytes_max, settings.answer_bytes_max)
         self._held_bytes = 0
+        self._ends: list[int] = []  # high watermarks before the last look
         self._wait_ms = min(request.wait_ms, settings.wait_ms)
         self._is_checked = any(wanted.last is not None for wanted in request.partitions)
 
@@ -208,12 +212,16 @@ class Pull:
 
         timer = loop.call_at(deadline, wake)
         waits_on: list[Partition] = []
+        turns = Turns()
         try:
-            for wanted in self._request.partitions:
+            self._server.park(wake)
+            for wanted, end in zip(self._request.partitions, self._ends, strict=True):
                 partition = self._partitions.find(wanted.topic, wanted.partition)
                 partition.add_data_waiter(wake)
                 waits_on.append(partition)
-            self._server.park(wake)
+                if partition.high_watermark > end:
+                    return  # there may be news since the look at it
+                await turns.pause()
             await woken
         except KafkaError:
             return  # deleted meanwhile: the next look says so
@@ -224,14 +232,19 @@ class Pull:
                 partition.remove_data_waiter(wake)
 
     async def _look(self) -> list[Pulled]:
-        targets = [(wanted, self._find(wanted)) for wanted in self._request.partitions]
+        turns = Turns()
+        targets: list[tuple[Wanted, Partition | Status]] = []
+        for wanted in self._request.partitions:
+            targets.append((wanted, self._find(wanted)))
+            await turns.pause()
+        self._ends = [-1 if isinstance(found, Status) else found.high_watermark for _, found in targets]
         # Children that do not read leave little room for the answers of others, but some.
         room = max(self._server.flow.room_bytes, FETCH_BYTES_UNDER_PRESSURE)
         reader = PullReader(min(self._bytes_max, room), self._request.batches_max)
-        try:
-            return reader.read(targets, wait=False)
-        except BlockingIOError:
-            return await asyncio.to_thread(reader.read, targets, wait=True)
+        if len(targets) <= PARTITIONS_AT_ONCE_MAX:
+            with suppress(BlockingIOError):
+                return reader.read(targets, wait=False)
+        return await asyncio.to_thread(reader.read, targets, wait=True)
 
     def _find(self, wanted: Wanted) -> Partition | Status:
         """The partition, or the status of the answer if there is none."""

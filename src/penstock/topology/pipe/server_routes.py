@@ -14,13 +14,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.errors import KafkaError
+from penstock.model.limits import REQUEST_BYTES_DECODED_AT_ONCE
 from penstock.net.http.bounded import RETRY_AFTER, until_sent
 from penstock.net.http.problem import send_problem
 from penstock.net.http.session_gate import session_in, session_of, sharer_in
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 from penstock.topology.pipe.pipe import Pipe
-from penstock.topology.pipe.server import PipeServer, Pull, TooManyPulls
+from penstock.topology.pipe.server import PARTITIONS_AT_ONCE_MAX, PipeServer, Pull, TooManyPulls
 from penstock.topology.pipe.wire import REQUEST_BYTES_MAX, PullAnswer, WireError, decode_request, encode_answer
 
 if TYPE_CHECKING:
@@ -90,15 +91,25 @@ class Records:
             body = await _body(receive)
             if body is None:
                 return
-            request = decode_request(body)
+            if len(body) > REQUEST_BYTES_DECODED_AT_ONCE:
+                request = await asyncio.to_thread(decode_request, body)
+            else:
+                request = decode_request(body)
         except WireError as error:
             await _refuse(send, HTTPStatus.BAD_REQUEST, str(error))
             return
         with self._server.pull(session_in(scope), request) as pull:
             answer = await _unless_left(pull, receive)
             if answer is not None:
-                pieces = [bytes(each) for each in encode_answer(answer)]
+                if len(answer.partitions) > PARTITIONS_AT_ONCE_MAX:
+                    pieces = await asyncio.to_thread(_pieces, answer)
+                else:
+                    pieces = _pieces(answer)
                 await _send(until_sent(send), HTTPStatus.OK, "application/octet-stream", pieces)
+
+
+def _pieces(answer: PullAnswer) -> list[bytes]:
+    return [bytes(each) for each in encode_answer(answer)]
 
 
 async def _unless_left(pull: Pull, receive: Receive) -> PullAnswer | None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
+from uuid import UUID
 
 from penstock.model.batch import Buffer
 
@@ -109,24 +110,29 @@ def decode_request(body: Buffer) -> PullRequest:
         raise WireError(f"{count} partitions in {len(body)} bytes")
     if wait_ms < 0 or bytes_max < 1 or batches_max < 1:
         raise WireError(f"a wait of {wait_ms} ms, {bytes_max} bytes, {batches_max} batches")
-    wanted = []
+    wanted: dict[tuple[bytes, int], Wanted] = {}
     for topic, partition, offset, log_start, epoch, *last in _WANTED.iter_unpack(memoryview(body)[_REQUEST.size :]):
         if offset < 0 or partition < 0:
             raise WireError(f"offset {offset} of partition {partition}")
-        wanted.append(Wanted(topic, partition, offset, log_start, epoch, LastBatch(*last) if last[0] >= 0 else None))
-    return PullRequest(topics_version, wait_ms, bytes_max, batches_max, wanted)
+        if (topic, partition) in wanted:
+            raise WireError(f"partition {partition} of topic {UUID(bytes=topic)} twice")
+        last_batch = LastBatch(*last) if last[0] >= 0 else None
+        wanted[topic, partition] = Wanted(topic, partition, offset, log_start, epoch, last_batch)
+    return PullRequest(topics_version, wait_ms, bytes_max, batches_max, list(wanted.values()))
 
 
 def encode_answer(answer: PullAnswer) -> list[Buffer]:
     """The answer in pieces: records are not copied."""
-    pieces: list[Buffer] = [_ANSWER.pack(MAGIC, VERSION, ANSWER, 0, answer.topics_version, len(answer.partitions))]
+    pieces: list[Buffer] = []
+    heads = bytearray(_ANSWER.pack(MAGIC, VERSION, ANSWER, 0, answer.topics_version, len(answer.partitions)))
     for topic, partition, status, log_start, high_watermark, records, reason in answer.partitions:
         text = reason.encode()[:REASON_BYTES_MAX]
-        head = _PULLED.pack(topic, partition, status, len(text), log_start, high_watermark, len(records))
-        pieces.append(head + text)
+        heads += _PULLED.pack(topic, partition, status, len(text), log_start, high_watermark, len(records))
+        heads += text
         if len(records):
-            pieces.append(records)
-    return pieces
+            pieces += (heads, records)
+            heads = bytearray()
+    return [*pieces, heads] if heads else pieces
 
 
 def decode_answer(body: Buffer) -> PullAnswer:

@@ -51,6 +51,18 @@ def shown(node: AdminBroker) -> dict[str, float]:
     return {sample.family: sample.value for sample in node.broker.telemetry.samples()}
 
 
+def test_long_texts_of_a_client_are_cut(node: AdminBroker) -> None:
+    """They may have 32 KB, and are kept as long as the connection."""
+    session = node.channel.session.with_client_id("c" * 32_000)
+    session = session.with_software("s" * 32_000, "1" * 32_000)
+    node.channel.renew(session)
+    subscribe(node, metrics="*", match="client_id=c+")
+    got = get(node)
+    assert got.requested_metrics == ("*",)
+    instance = node.broker.telemetry.subscribe(uuid.uuid4(), node.channel)
+    assert max(len(text or "") for text in instance.client) == 249
+
+
 def test_without_subscriptions_nothing_is_asked_for(node: AdminBroker) -> None:
     answer = get(node)
     assert answer.error_code == 0

@@ -2,11 +2,12 @@
 
 import pytest
 
-from penstock.broker.quotas.addresses import AddressQuotas, literal, resolve
+from penstock.broker.quotas.addresses import AddressQuotas, resolve
 from penstock.broker.quotas.entity import Entity, entity_of_text, entity_text, make_entity
 from penstock.broker.quotas.meters import Client, ClientMeters
 from penstock.broker.quotas.rate import Rate
-from penstock.model.limits import QUOTA_METERS_KEPT
+from penstock.model.limits import QUOTA_METERS_KEPT, QUOTA_METERS_MAX
+from penstock.model.text.address import literal
 
 pytestmark = pytest.mark.feature("F-01")
 
@@ -115,9 +116,34 @@ def test_idle_meters_are_forgotten_and_busy_ones_are_not() -> None:
         meter = meters.of(("me", f"client-{number}"), now_ms)
         assert meter is not None
         meter.add(1, now_ms)
+        assert meters.of(("me", "busy"), now_ms) is busy
         busy.add(1, now_ms)
         assert len(meters._meters) <= QUOTA_METERS_KEPT
-    assert meters.of(("me", "busy"), now_ms) is busy
+
+
+def test_of_very_many_busy_meters_the_one_unused_longest_is_forgotten() -> None:
+    meters: ClientMeters[Rate] = ClientMeters(Rate)
+    meters.set_limit(entity(client_id=None), 1.0)
+    busy, first = meters.of(("me", "busy"), T), meters.of(("me", "client-0"), T)
+    for number in range(QUOTA_METERS_MAX + 10):
+        meter = meters.of(("me", f"client-{number}"), T)
+        assert meter is not None
+        meter.add(1, T)
+        assert meters.of(("me", "busy"), T) is busy
+    assert len(meters._meters) <= QUOTA_METERS_MAX
+    assert meters.of(("me", "client-0"), T) is not first
+
+
+def test_long_client_ids_have_meters_but_are_not_kept() -> None:
+    meters: ClientMeters[Rate] = ClientMeters(Rate)
+    meters.set_limit(entity(client_id=None), 1.0)
+    ids = ["x" * 32_000 + str(number) for number in range(10)]
+    meters.set_limit(entity(client_id=ids[0]), 2.0)
+    found = [meters.of(("me", client_id), T) for client_id in ids]
+    assert found == [meters.of(("me", client_id), T) for client_id in ids]
+    assert len(set(map(id, found))) == len(ids)
+    assert [limit_of(meters, ("me", client_id)) for client_id in ids[:2]] == [2.0, 1.0]
+    assert all(len(client_id) <= 249 for _, client_id in meters._meters._meters if isinstance(client_id, str | bytes))
 
 
 def test_addresses() -> None:
@@ -131,6 +157,8 @@ def test_addresses() -> None:
     assert [quotas.connected("10.0.0.2", T) for _ in range(21)] == [0] * 20 + [500]
     quotas.set_limit(None, None)
     assert quotas.connected("10.0.0.2", T) == 0
+    quotas.set_limit("fe80::1", 1.0)
+    assert [quotas.connected("fe80::1%eth0", T) for _ in range(11)] == [0] * 10 + [1000]
 
 
 def test_hosts() -> None:

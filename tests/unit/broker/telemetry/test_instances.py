@@ -7,6 +7,7 @@ import pytest
 from penstock.broker.telemetry.instances import ClientInstance, ClientInstances
 from penstock.broker.telemetry.subscriptions import Assignment, Client
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import TELEMETRY_CLIENTS_PER_CONNECTION_MAX
 
 pytestmark = pytest.mark.feature("F-01")
 
@@ -82,6 +83,18 @@ def test_instances_go_with_their_connection() -> None:
     cache.remove(cache.get(uuid.UUID(int=1)) or instance())
     cache.disconnected(9)
     assert gone == [2, 1]
+
+
+def test_a_connection_has_room_for_a_few() -> None:
+    """Others are not forgotten for it."""
+    gone: list[int] = []
+    cache = ClientInstances(100, lambda left: gone.append(left.instance_id.int))
+    cache.put(instance(1_000, connection_id=8))
+    for number in range(TELEMETRY_CLIENTS_PER_CONNECTION_MAX + 2):
+        cache.put(instance(number, connection_id=7))
+    assert (gone, len(cache)) == ([0, 1], TELEMETRY_CLIENTS_PER_CONNECTION_MAX + 1)
+    cache.disconnected(7)
+    assert [each.instance_id.int for each in cache] == [1_000]
 
 
 @pytest.mark.parametrize(("interval_ms", "after_ms"), [(100, 60_000), (300_000, 900_000)])

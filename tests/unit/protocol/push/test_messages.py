@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.model.limits import PARTITIONS_PER_TOPIC_MAX, PUBLISH_PROPERTIES_MAX
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import (
     AckData,
@@ -125,6 +127,39 @@ def test_properties_as_bytes() -> None:
     assert decode_properties(encoded) == sent
     with pytest.raises(ValueError, match="NUL"):
         decode_properties(b"a=b")
+
+
+def publish_with(raw_properties: bytes) -> Frame:
+    """A PUBLISH whose properties are these bytes."""
+    payload = only_frame(m.encode(m.Publish("c", 0, -1, "t", 0, None, b"hi", ((b"a", None),)), 1)).payload
+    head, body = payload[:-12], payload[-6:]
+    total = struct.pack(">i", 24 + len(raw_properties) + len(body))
+    head = head[:-24] + total + head[-20:]
+    return Frame(FrameType.PUBLISH, 1, head + struct.pack(">i", len(raw_properties)) + raw_properties + body)
+
+
+def test_a_published_message_has_so_many_properties_and_no_more() -> None:
+    message = m.Publish("c", 0, -1, "t", 0, None, b"hi", ((b"a", b"b"),) * PUBLISH_PROPERTIES_MAX)
+    assert m.decode(only_frame(m.encode(message, 1))) == message
+    for raw in (b"\0", b"a=b\0", b"a" * 5_000 + b"\0"):
+        frame = publish_with(raw * PUBLISH_PROPERTIES_MAX)
+        assert len(m.decode(frame).properties) == PUBLISH_PROPERTIES_MAX  # type: ignore[union-attr]
+        with pytest.raises(MalformedFrame, match="1001 properties; a message has at most 1000"):
+            m.decode(publish_with(raw * (PUBLISH_PROPERTIES_MAX + 1)))
+
+
+def test_a_delivered_message_has_any_number_of_properties() -> None:
+    """The record may be one of a Kafka producer."""
+    sent = ((b"a", b"b"),) * (PUBLISH_PROPERTIES_MAX + 1)
+    assert decode_properties(encode_properties(sent)) == sent
+
+
+def test_a_reset_has_the_ends_of_the_largest_topic_and_no_more() -> None:
+    ends = tuple((number, number) for number in range(PARTITIONS_PER_TOPIC_MAX))
+    reset = m.Reset("s", 5, (m.TopicEnds("t", ends),))
+    assert m.decode(only_frame(m.encode(reset, 1))) == reset
+    with pytest.raises(MalformedFrame, match="the ends of more than 100000 partitions"):
+        m.decode(only_frame(m.encode(reset._replace(topics=(*reset.topics, m.TopicEnds("u", ((0, 0),)))), 1)))
 
 
 # Frame by frame as docs/formats/push-protocol.md draws them.

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.quotas.entity import TYPES
 from penstock.broker.quotas.entity import Entity as QuotaEntity
 from penstock.broker.quotas.quota_table import Component
 from penstock.broker.request import Request
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
 
 
 async def handle(broker: Broker, request: DescribeClientQuotas) -> bytes | DescribeClientQuotasResponse:
-    components = [Component(item.entity_type, item.match_type, item.match) for item in request.body.components]
     try:
         broker.access.check_cluster(request.session, Operation.DESCRIBE_CONFIGS)
+        first = request.body.components[: len(TYPES) + 1]  # among more than there are types is one that is refused
+        components = [Component(item.entity_type, item.match_type, item.match) for item in first]
         entities = broker.quotas.matching(components, strict=request.body.strict)
     except KafkaError as error:
         return request.reply.DescribeClientQuotasResponse(

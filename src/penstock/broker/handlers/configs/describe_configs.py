@@ -61,14 +61,15 @@ def _result(broker: Broker, request: DescribeConfigs, resource: DescribeConfigsR
         )
     except KafkaError as error:
         code, message = error.code, error.message or ""
-    keys = resource.configuration_keys
-    wanted = [config for config in configs if not keys or config.name in keys]
+    if configs and resource.configuration_keys:
+        keys = set(resource.configuration_keys)
+        configs = [config for config in configs if config.name in keys]
     return request.reply.DescribeConfigsResult(
         error_code=code,
         error_message=message,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
-        configs=[_config(request, config) for config in wanted],
+        configs=[_config(request, config) for config in configs],
     )
 
 

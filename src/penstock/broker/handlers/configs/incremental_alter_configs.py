@@ -8,6 +8,7 @@ Differs from Kafka:
 - Topics take every topic config. Brokers take the defaults of topic configs; everything else is in the settings file:
   INVALID_REQUEST.
 - The broker's own topics take no change by which they would lose or refuse records: INVALID_CONFIG.
+- More than 1,000 configs of a resource: INVALID_REQUEST.
 
 Version notes: none.
 """

@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2  # Kafka has no words for the latter, either
 NOWHERE = Endpoint("", -1)
+_TEXTS = {
+    ErrorCode.NONE: "NONE",
+    ErrorCode.INVALID_REQUEST: "This most likely occurs because of a request being malformed by the client library or"
+    " the message was sent to an incompatible broker. See the broker logs for more details.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+}
+"""What Kafka says in versions before 4, and only there."""
 
 
 async def handle(broker: Broker, request: FindCoordinator) -> FindCoordinatorResponse:
@@ -48,7 +56,7 @@ async def handle(broker: Broker, request: FindCoordinator) -> FindCoordinatorRes
         place = _place(broker, request, code, key_type, request.body.key)
         return request.reply.FindCoordinatorResponse(
             error_code=place.code,
-            error_message=message or "NONE",  # what Kafka says here, and only here
+            error_message=message or _TEXTS.get(place.code, ""),
             node_id=place.node_id,
             host=place.endpoint.host,
             port=place.endpoint.port,

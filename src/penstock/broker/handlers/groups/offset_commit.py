@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     OffsetCommit = Request[OffsetCommitRequest, OffsetCommitBuilders]
 
 Codes = dict[tuple[str, int], ErrorCode]
+Changes = dict[tuple[str, int], OffsetChange]
 OFFSETS_AT_ONCE = 100
 
 
@@ -79,7 +80,7 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
         if topic is not None:
             known.append((topic, existing))
     codes: Codes = {}
-    changes: list[OffsetChange] = []
+    changes: Changes = {}
     text_bytes = 0
     for topic, existing in known:
         for first in range(0, len(existing), OFFSETS_AT_ONCE):
@@ -128,9 +129,12 @@ def _collect(
     topic: Topic,
     partitions: list[OffsetCommitRequestPartition],
     codes: Codes,
-    changes: list[OffsetChange],
+    changes: Changes,
 ) -> int:
-    """Add the offsets that can be committed, and a code for each. Returns the memory of the texts with them."""
+    """Add the offsets that can be committed, the last for each partition, and a code for each.
+
+    Returns the memory of the texts with them.
+    """
     now_ms = broker.clock.now_ms()
     retention = field(request.body, "retention_time")
     retention_ms = NO_TIMESTAMP if retention is None else milliseconds(retention)
@@ -148,7 +152,7 @@ def _collect(
         codes[topic.name, index] = ErrorCode.NONE
         leader_epoch = field(item, "committed_leader_epoch", NO_EPOCH)
         committed = CommittedOffset(item.committed_offset, leader_epoch, metadata, now_ms, expire_ms, topic.topic_id)
-        changes.append(OffsetChange(topic.name, index, committed))
+        changes[topic.name, index] = OffsetChange(topic.name, index, committed)
     return text_bytes
 
 
@@ -156,7 +160,7 @@ async def _commit(
     broker: Broker,
     request: OffsetCommit,
     codes: Codes,
-    changes: list[OffsetChange],
+    changes: Changes,
     text_bytes: int,
 ) -> None:
     body = request.body
@@ -168,6 +172,6 @@ async def _commit(
     )
     try:
         with broker.group_share.taken(request.session, body.group_id):
-            await broker.groups.commit(body.group_id, claim, changes, text_bytes)
+            await broker.groups.commit(body.group_id, claim, list(changes.values()), text_bytes)
     except KafkaError as error:
         codes.update(dict.fromkeys(codes, error.code))

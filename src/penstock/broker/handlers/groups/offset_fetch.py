@@ -141,7 +141,9 @@ def _fetch(
         offsets = {} if code is ErrorCode.UNKNOWN_TOPIC_ID else committed.get(name, {})
         if name and not broker.operations.offsets.describable(request.session, name):
             code, offsets = ErrorCode.TOPIC_AUTHORIZATION_FAILED, {}
-        unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
+        unstable: Collection[int] = ()
+        if code is ErrorCode.NONE:  # of others, not even this is said
+            unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
         partitions = yield from _partitions(topic, wanted.partition_indexes, offsets, code, unstable)
         topics.append(_Topic(name, topic_id, partitions))
         yield

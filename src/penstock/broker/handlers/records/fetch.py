@@ -11,6 +11,8 @@ Differs from Kafka:
 - An answer goes on from one segment to the next until a limit is reached, or until the next is not in the page cache,
   and ends with a whole batch.
 - max_wait is at most five minutes, and less while the fetches that wait have a million partitions together.
+- A session ends with an answer that has more than a thousand errors, and a large request for more partitions than there
+  are begins none; the client goes on without one.
 
 Version notes:
 - v5 adds the log start, v7 sessions, v9 the leader epoch, v11 the rack; v12 is flexible and detects divergence by the
@@ -20,12 +22,24 @@ Version notes:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from time import perf_counter
+from typing import Final
 
 from penstock.broker.broker import Broker
+from penstock.broker.codec_threads import let_go
+from penstock.broker.fetch.parking import NARROW
 from penstock.broker.fetch.partition_read import FetchTarget, FetchTargets, distinct
 from penstock.broker.fetch.refusal import refuse_isolation
-from penstock.broker.fetch.sessions import FetchSession
+from penstock.broker.fetch.sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    PARTITIONS_A_STEP,
+    FetchSession,
+    unsettled,
+    wanted,
+)
+from penstock.broker.fetch.wide_wait import WideWait
 from penstock.broker.quotas.fetch_meter import FetchMeter
 from penstock.broker.request import AnyRequest
 from penstock.cluster.partition import Partition
@@ -49,43 +63,58 @@ from penstock.protocol.kafka.fetch import (
     decode,
     encode_response,
 )
-from penstock.runtime.turns import finish
+from penstock.runtime.turns import Turns, finish
+
+PARTITIONS_AT_ONCE_MAX: Final = 1_000
+"""About 10 ms of work, if all of them are refused."""
+PARTITION_BYTES: Final = 40
+"""Of an answer, or about that, without its records."""
+SESSION_ERRORS_MAX: Final = 1_000
+"""Errors of an answer after which a session ends. They would be found, and sent, again for each of its requests, of
+forty bytes; without a session a client has to name all that it wants to hear of."""
 
 
 def handle(broker: Broker, request: AnyRequest) -> Reply:
     if len(request.frame) > REQUEST_BYTES_DECODED_AT_ONCE:
         request.frame = kept(request.frame)
-        return Reply.when(_serve_wide(broker, request))
-    opened = _open(broker, request, decode(request.frame, request.body_start, request.version))
-    return opened if isinstance(opened, Reply) else opened.start()
-
-
-async def _serve_wide(broker: Broker, request: AnyRequest) -> Buffers | None:
-    """Serve so many partitions that others would notice; the connection's next request waits, as in Kafka."""
-    body = await asyncio.to_thread(decode, request.frame, request.body_start, request.version)
-    request.frame = memoryview(b"")
-    request.channel.frame_decoded()
-    opened = _open(broker, request, body)
-    return await (opened.wait() if isinstance(opened, Reply) else opened.serve_in_turns())
-
-
-def _open(broker: Broker, request: AnyRequest, body: FetchRequest) -> Reply | _Fetch:
-    """The request with its session, or the answer to one that is refused."""
-    version = request.version
-    meter = request.meter if isinstance(request.meter, FetchMeter) else None
-    if meter is not None:
-        body = meter.bounded(body)
+        return Reply.when(_serve_large(broker, request))
+    body, meter = _bounded(request, decode(request.frame, request.body_start, request.version))
     try:
-        owner, by_id = request.session.principal, version >= TOPIC_IDS
+        owner, by_id = request.session.principal, request.version >= TOPIC_IDS
         session = broker.fetch_sessions.open(body, owner, by_id, broker.clock.monotonic_ms())
     except KafkaError as error:
-        instead = meter.instead([], 0) if meter is not None else None
-        return Reply.now(instead or encode_response([], version, error_code=error.code))
-    if body.isolation not in ISOLATION_LEVELS:
-        refused = refuse_isolation(broker, body, version, session)
-        if refused is not None:
-            return Reply.now(refused)
-    return _Fetch(broker, request, body, session, meter)
+        return Reply.now(_without_session(request.version, meter, error))
+    return _Fetch(broker, request, body, session, meter).start()
+
+
+async def _serve_large(broker: Broker, request: AnyRequest) -> Buffers | None:
+    """Serve a request that takes so long to decode that others would notice."""
+    size = len(request.frame)
+    body = await broker.codecs.run(size, decode, request.frame, request.body_start, request.version)
+    request.frame = memoryview(b"")
+    request.channel.frame_decoded()
+    body, meter = _bounded(request, body)
+    if body.session_epoch == INITIAL_EPOCH and len(body.partitions) > broker.topics.partition_count:
+        body = body._replace(session_epoch=FINAL_EPOCH)  # most of them do not exist: a session is not worth it
+    try:
+        owner, by_id = request.session.principal, request.version >= TOPIC_IDS
+        opening = broker.fetch_sessions.open_in_steps(body, owner, by_id, broker.clock.monotonic_ms())
+        session = await finish(opening)
+    except KafkaError as error:
+        return _without_session(request.version, meter, error)
+    return await _Fetch(broker, request, body, session, meter).serve_in_turns()
+
+
+def _bounded(request: AnyRequest, body: FetchRequest) -> tuple[FetchRequest, FetchMeter | None]:
+    """The body with the sizes that quotas leave to it, and the meter, if there are quotas."""
+    meter = request.meter
+    return (meter.bounded(body), meter) if isinstance(meter, FetchMeter) else (body, None)
+
+
+def _without_session(version: int, meter: FetchMeter | None, error: KafkaError) -> Buffers:
+    """The answer to a request whose session there is not."""
+    instead = meter.instead([], 0) if meter is not None else None
+    return instead or encode_response([], version, error_code=error.code)
 
 
 class _Fetch:
@@ -96,6 +125,7 @@ class _Fetch:
         "_broker",
         "_channel",
         "_deadline",
+        "_failed_count",
         "_finder",
         "_found_bytes",
         "_full",
@@ -108,6 +138,7 @@ class _Fetch:
         "_reply",
         "_request",
         "_rules_version",
+        "_sent_bytes",
         "_session",
         "_stored_bytes",
         "_targets",
@@ -132,7 +163,7 @@ class _Fetch:
         self._version = asked.version
         self._session = session
         self._full = session is None or request.session_epoch == 0
-        self._wanted = distinct(request.partitions) if session is None else session.wanted()
+        self._wanted: list[FetchPartition] = []
         names = session.names if session is not None and session.by_id else None
         self._finder = FetchTargets(broker, asked.session, request, names)
         self._targets: list[FetchTarget] = []
@@ -149,11 +180,21 @@ class _Fetch:
         self._read_seconds = 0.0  # the last look took so long
         self._found_bytes = 0  # at the last look,
         self._stored_bytes = 0  # when the logs waited on held this much
+        self._sent_bytes = 0
+        self._failed_count = 0  # partitions with an error in the answer
 
     def start(self) -> Reply:
+        session, request = self._session, self._request
+        width = len(request.partitions if session is None else session.partitions)
+        if width > PARTITIONS_AT_ONCE_MAX or request.isolation not in ISOLATION_LEVELS:
+            return Reply.when(self.serve_in_turns())
+        self._wanted = distinct(request.partitions) if session is None else wanted(session.partitions.values())
         cold = self._look()
         if not cold and self._ready():
             return Reply.now(self._body())
+        if width > NARROW:
+            self._rules_version = self._broker.access.authorizer.version
+            return Reply.when(self.serve_in_turns() if cold else self._wait_in_turns())
         self._reply = Reply()
         if cold:
             self._read_in_thread()
@@ -161,29 +202,97 @@ class _Fetch:
             self._park()
         return self._reply
 
+    # --- many partitions: the connection's next request waits for the answer, as in Kafka --------------------------
+
     async def serve_in_turns(self) -> Buffers | None:
         """Look at very many partitions, and answer, while others go on."""
+        session, request = self._session, self._request
         if self._meter is not None:
             self._meter.parked()
+        if session is None:
+            self._wanted = await asyncio.to_thread(distinct, request.partitions)
+        else:
+            self._wanted = await asyncio.to_thread(wanted, list(session.partitions.values()))
+        if request.isolation not in ISOLATION_LEVELS:
+            refused = await refuse_isolation(self._broker, request, self._version, session, self._wanted)
+            if refused is not None:
+                return refused
+        if await self._look_in_turns():
+            return await self._answer_in_turns()
+        return await self._wait_in_turns()
+
+    async def _look_in_turns(self) -> bool:
+        """Read every partition, wherever its bytes are. True if there is enough for an answer."""
         while True:
             self._rules_version = self._broker.access.authorizer.version
-            self._targets = await finish(self._finder.find_in_steps(self._to_look_at()))
+            items = self._wanted
+            if self._session is not None and self._skips_quiet():
+                items = await asyncio.to_thread(unsettled, list(self._session.partitions.values()))
+            self._targets = await finish(self._finder.find_in_steps(items))
             self._finder.parked = True
-            self._note_stored()
-            await asyncio.to_thread(self._read, wait=True)
+            is_ready = await asyncio.to_thread(self._read_enough)
             if not self._rules_changed:
-                break
-        if self._ready():
-            return self._throttled_answer() or await asyncio.to_thread(self._encoded, self._news())
-        self._reply = Reply()
-        self._park()
-        if not self._reply.done:
-            self._wake()  # for what came while the thread was reading
-        try:
-            return await self._reply.wait()
-        except asyncio.CancelledError:  # the client has gone
-            self._reply.abandon()
-            raise
+                return is_ready
+
+    def _read_enough(self) -> bool:
+        self._read(wait=True)
+        return self._ready()
+
+    async def _wait_in_turns(self) -> Buffers | None:
+        """Wait for more than was found, if there is room, and answer."""
+        waiting = WideWait(self._request, self._found_bytes)
+        if self._broker.parking.take(self._channel, len(self._wanted)):
+            wait_ms = min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX)
+            timer = asyncio.get_running_loop().call_later(wait_ms / 1000, waiting.over.set)
+            self._broker.parked.add(waiting.over.set)
+            try:
+                looked_at = zip(self._targets, self._answers, strict=True)
+                await finish(waiting.begin(self._broker.partitions, looked_at, self._wanted))
+                await waiting.over.wait()
+            finally:  # the client may have gone
+                timer.cancel()
+                self._broker.parked.discard(waiting.over.set)
+                await finish(waiting.leave())
+                self._broker.parking.give_back(self._channel, len(self._wanted))
+        if waiting.has_news or self._rules_changed:
+            await self._look_in_turns()
+        return await self._answer_in_turns()
+
+    async def _answer_in_turns(self) -> Buffers:
+        session, meter, turns = self._session, self._meter, Turns()
+        steps = range(0, len(self._answers), PARTITIONS_A_STEP)
+        if meter is not None:
+            counted = self._answers
+            if session is not None and not self._full:
+                counted = []
+                for first in steps:
+                    counted += session.with_news(self._answers[first : first + PARTITIONS_A_STEP])
+                    await turns.pause()
+            instead = self._throttled(meter, counted, await asyncio.to_thread(meter.answer_bytes, counted))
+            if instead is not None:
+                return instead
+        news: list[FetchedPartition] = []
+        for first in steps:
+            end = first + PARTITIONS_A_STEP
+            news += self._news(self._targets[first:end], self._answers[first:end])
+            await turns.pause()
+        if session is not None and self._failed_count > SESSION_ERRORS_MAX:
+            self._broker.fetch_sessions.forget(session)
+            if self._full:
+                self._session = None
+        self._count_sent()
+        size = len(news) * PARTITION_BYTES
+        return await self._broker.codecs.run(size, self._encoded_at_last, news, session)
+
+    def _encoded_at_last(self, news: list[FetchedPartition], session: FetchSession | None) -> Buffers:
+        """Encode the answer and let go of all that led to it."""
+        body = self._encoded(news)
+        request = self._request
+        let_go(news, self._answers, self._targets, self._wanted, request.partitions, request.forgotten)
+        if session is not self._session and session is not None:  # nobody has heard of it
+            while session.partitions:
+                session.partitions.popitem()
+        return body
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -202,18 +311,23 @@ class _Fetch:
         return False
 
     def _to_look_at(self) -> list[FetchPartition]:
-        """The partitions to read.
+        """The partitions to read."""
+        session = self._session
+        return self._wanted if session is None or not self._skips_quiet() else unsettled(session.partitions.values())
 
-        Most of a wide session clearly have nothing new and are skipped, unless sizes count, or rights may have changed.
+    def _skips_quiet(self) -> bool:
+        """Whether partitions that clearly have nothing new, most of a wide session, are not looked at.
+
+        They are where sizes count, or rights may have changed.
         """
         session = self._session
         if session is None or self._full or self._request.min_bytes > 1:
-            return self._wanted
+            return False
         version = self._broker.access.authorizer.version
         if session.rules_version != version:
             session.rules_version = version
-            return self._wanted
-        return session.unsettled()
+            return False
+        return True
 
     def _read(self, *, wait: bool) -> None:
         """Read the partitions, which were looked up on the loop. Any thread."""
@@ -363,39 +477,47 @@ class _Fetch:
         self._leave()
         self._reply.complete(body)
 
-    def _throttled(self, meter: FetchMeter) -> Buffers | None:
+    def _body(self) -> Buffers:
+        session, meter = self._session, self._meter
+        if meter is not None:
+            counted = self._answers if session is None or self._full else session.with_news(self._answers)
+            instead = self._throttled(meter, counted)
+            if instead is not None:
+                return instead
+        news = self._news(self._targets, self._answers)
+        self._count_sent()
+        return self._encoded(news)
+
+    def _throttled(
+        self, meter: FetchMeter, counted: list[FetchedPartition], size_bytes: int | None = None
+    ) -> Buffers | None:
         """The answer for a client over its quota. A session that begins with this request is not kept."""
-        if self._session is None:
-            return meter.instead(self._answers, 0, self._read_seconds)
-        if not self._full:
-            return meter.instead(self._session.with_news(self._answers), self._session.id, self._read_seconds)
-        instead = meter.instead(self._answers, 0, self._read_seconds)
+        session = self._session
+        if session is None or not self._full:
+            return meter.instead(counted, 0 if session is None else session.id, self._read_seconds, size_bytes)
+        instead = meter.instead(counted, 0, self._read_seconds, size_bytes)
         if instead is not None:
-            self._broker.fetch_sessions.forget(self._session)
+            self._broker.fetch_sessions.forget(session)
         return instead
 
-    def _body(self) -> Buffers:
-        return self._throttled_answer() or self._encoded(self._news())
-
-    def _throttled_answer(self) -> Buffers | None:
-        return None if self._meter is None else self._throttled(self._meter)
-
-    def _news(self) -> list[FetchedPartition]:
-        """The answers that are sent, and counted."""
-        answers = self._answers
-        if self._session is not None:
-            for target in self._targets:
-                self._session.note_found(target.item, target.partition if target.diverging is None else None)
-            answers = self._session.news(answers, full=self._full)
-        sent = 0
+    def _news(self, targets: Sequence[FetchTarget], answers: list[FetchedPartition]) -> list[FetchedPartition]:
+        """Those of the answers that are sent."""
+        session = self._session
+        if session is not None:
+            for target in targets:
+                session.note_found(target.item, target.partition if target.diverging is None else None)
+            answers = session.news(answers, full=self._full)
         for answer in answers:
-            sent += answer.size
+            self._sent_bytes += answer.size
             if answer.error:
+                self._failed_count += 1
                 self._broker.metrics.requests.failed(FETCH, ErrorCode(answer.error).name)
-        if sent:
-            self._broker.metrics.fetched(sent, self._messages)
-            self._broker.metrics.read(self._read_seconds, sent)
         return answers
+
+    def _count_sent(self) -> None:
+        if self._sent_bytes:
+            self._broker.metrics.fetched(self._sent_bytes, self._messages)
+            self._broker.metrics.read(self._read_seconds, self._sent_bytes)
 
     def _encoded(self, answers: list[FetchedPartition]) -> Buffers:
         session_id = 0 if self._session is None else self._session.id

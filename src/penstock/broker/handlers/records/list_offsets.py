@@ -115,7 +115,9 @@ async def _find(
         committed_only = field(request.body, "isolation_level", 0) == 1
         if item.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
             wanted = _PLACES.get(item.timestamp, item.timestamp)
-            place = await find_offset(partition, wanted, broker.record_worker, committed_only=committed_only)
+            place = await find_offset(
+                partition, wanted, broker.record_worker, committed_only=committed_only, owner=request.session.user
+            )
             found = place or _NOWHERE
     except KafkaError as error:
         code, found = error.code, _NOWHERE

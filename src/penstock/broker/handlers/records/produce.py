@@ -14,6 +14,7 @@ Differs from Kafka:
 - On one node acks=1 and acks=all are the same moment: acknowledged means on disk, unless `storage.flush` is interval
   or os.
 - `timeout_ms` limits the wait for the disk: REQUEST_TIMED_OUT after it, at the earliest after a second.
+- A request with more partitions than a node may have closes the connection.
 - Records are decoded only where a topic requires it; docs/compatibility.md lists what follows from that.
 
 Version notes:
@@ -27,6 +28,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from penstock.broker.broker import Broker
+from penstock.broker.codec_threads import let_go
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
 from penstock.broker.produce.timeouts import LEAST_MS
@@ -59,6 +61,7 @@ from penstock.net.connection.scratch import kept
 from penstock.net.reply import SILENCE, Buffers, Reply, Work
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.kafka.produce import (
+    RESULT_BYTES,
     PartitionData,
     PartitionResult,
     ProduceRequest,
@@ -116,13 +119,15 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
 
 async def _serve_wide(broker: Broker, request: AnyRequest) -> Buffers | None:
     """Serve a request with so many partitions that others would notice."""
+    codecs, size = broker.codecs, len(request.frame)
     try:
-        body = await asyncio.to_thread(decode, request.frame, request.body_start, request.version)
+        most = broker.settings.limits.partitions_max
+        body = await codecs.run(size, decode, request.frame, request.body_start, request.version, most)
     except WideRequest:
-        raise MalformedRequest("Produce: more partitions than a node may have") from None
+        raise MalformedRequest("Produce: more topics or partitions than a node may have") from None
     refusal = _refusal(broker, request, body)
     if refusal is not None:
-        return [await asyncio.to_thread(_refuse_all, body, refusal, request.version)] if body.acks else None
+        return [await codecs.run(size, _refuse_all, body, refusal, request.version)] if body.acks else None
     produce = _Produce(broker, request, body)
     turns = Turns()
     try:
@@ -131,6 +136,7 @@ async def _serve_wide(broker: Broker, request: AnyRequest) -> Buffers | None:
             await turns.pause()
     except KafkaError as error:
         return await produce.refuse_all(body, error).wait()
+    body.partitions.clear()  # the parts have them
     return await produce.answer_checked(answered=body.acks != 0)
 
 
@@ -354,8 +360,15 @@ class _Produce:
         if not answered:
             return self.unanswered()
         if len(self._results) > PARTITIONS_AT_ONCE_MAX and not self._written:
-            return [await asyncio.to_thread(encode_response, self._results, self._version)]
+            size = len(self._results) * RESULT_BYTES
+            return [await self._broker.codecs.run(size, self._encoded_at_last)]
         return await self.when_acknowledged().wait()
+
+    def _encoded_at_last(self) -> bytearray:
+        """Encode the answer and let go of all that led to it."""
+        body = encode_response(self._results, self._version)
+        let_go(self._results, self._parts)
+        return body
 
     async def _check_and_append(self) -> None:
         if self._has_transactional and self._transactional_id is not None:
@@ -374,7 +387,7 @@ class _Produce:
         """Have the record worker do the checks that would take too long on the event loop."""
         checks = [part.check for part in self.unchecked if part.check is not None]
         try:
-            results = await self._broker.record_worker.check(checks)
+            results = await self._broker.record_worker.check(checks, self._session.user)
         except KafkaError as error:
             results = [error] * len(checks)
         for part, result in zip(self.unchecked, results, strict=True):

@@ -7,6 +7,7 @@ Behaviour:
 
 Differs from Kafka:
 - The broker's own topics cannot be created: INVALID_REQUEST. Kafka lets them be made with a wrong shape.
+- More than 1,000 configs of a topic: INVALID_REQUEST.
 - A replication factor above the number of brokers is accepted unless `topics.strict_replication_factor` is set.
 
 Version notes:
@@ -19,6 +20,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.array_answer import array_answer
+from penstock.broker.answers.config_answers import check_config_count
 from penstock.broker.quotas.mutations import mutation_quota
 from penstock.broker.request import Request
 from penstock.cluster.controller.new_topic import NewTopic
@@ -37,21 +39,25 @@ if TYPE_CHECKING:
 
 
 async def handle(broker: Broker, request: CreateTopics) -> bytes:
-    counts = Counter(topic.name for topic in request.body.topics)
+    counts: Counter[str] = Counter()
     results: dict[str, Topic | KafkaError] = {}
     wanted = []
+    partitions_max = broker.settings.limits.partitions_per_topic_max
     turns = Turns()
     for topic in request.body.topics:
+        counts[topic.name] += 1
         await turns.pause()
-        if counts[topic.name] > 1:
-            results[topic.name] = KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        elif milliseconds(request.body.timeout) <= 0:
-            results[topic.name] = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-        elif len({item.partition_index for item in topic.assignments}) < len(topic.assignments):
-            message = "Found multiple manual partition assignments for one partition."
-            results[topic.name] = KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
-        else:
+    for topic in request.body.topics:
+        await turns.pause()
+        try:
+            if counts[topic.name] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            if milliseconds(request.body.timeout) <= 0:
+                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+            _check(topic, partitions_max)
             wanted.append(_new_topic(topic))
+        except KafkaError as error:
+            results[topic.name] = error
     admit = mutation_quota(broker.quotas, request, strict_from=6)
     created = await broker.operations.topics.create(
         request.session, wanted, validate_only=request.body.validate_only, admit=admit
@@ -62,6 +68,17 @@ async def handle(broker: Broker, request: CreateTopics) -> bytes:
         encoded.append(encode(_result(broker, request, name, results[name])))
         await turns.pause()
     return array_answer(request, encoded)
+
+
+def _check(topic: CreatableTopic, partitions_max: int) -> None:
+    """KafkaError for a topic whose request contradicts itself, or has more in it than anybody could mean."""
+    if len(topic.assignments) > partitions_max:
+        message = f"Topic '{topic.name}' would have more than {partitions_max} partitions."
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
+    check_config_count(topic.configs)
+    if len({item.partition_index for item in topic.assignments}) < len(topic.assignments):
+        message = "Found multiple manual partition assignments for one partition."
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:

@@ -6,7 +6,6 @@ POST   /security/disconnect     ends those of a principal or an address, and the
 
 from __future__ import annotations
 
-import ipaddress
 from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
@@ -14,6 +13,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import AfterValidator, ConfigDict, Field
 
+from penstock.model.text.address import is_address_of, literal
 from penstock.net.http.connection_state import connection_in
 from penstock.net.http.login.web_sessions import WebSessions
 from penstock.net.open_connections import OpenConnections, principal_of
@@ -33,10 +33,10 @@ PRINCIPAL_PATTERN = "^[^:]+:.+$"
 
 def _address(text: str) -> str:
     """The address in the form that sessions have."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        raise ValueError("is not an IP address; names are not resolved") from None
+    address = literal(text)
+    if address is None:
+        raise ValueError("is not an IP address; names are not resolved")
+    return address
 
 
 class DisconnectBody(Question):
@@ -126,7 +126,8 @@ class ConnectionRoutes:
         meant = None if body.principal is None else Principal(*body.principal.split(":", 1))
 
         def is_meant(other: Session) -> bool:
-            return (meant is None or principal_of(other) == meant) and body.address in (None, other.host)
+            is_there = body.address is None or is_address_of(other.host, body.address)
+            return is_there and (meant is None or principal_of(other) == meant)
 
         own = connection_in(request.scope)
         count = await self._connections.disconnect(is_meant, REASON, spared=own)
