@@ -102,7 +102,7 @@ def test_a_list_that_is_out_of_date_is_told(node: SecuredNode) -> None:
     node.authority.revocations(-DAY / 2)
     try:
         # The doors read their files one after another.
-        wait_until(lambda: told()[0].count("out of date") == len(DOORS), what="the health report has a warning for each")
+        wait_until(lambda: told()[0].count("out of date") == len(DOORS), what="the health report warns of each")
         warning, days = told()
         assert set(days) == set(DOORS)
         for door in DOORS:

@@ -2,17 +2,16 @@
 
 The largest take seconds, and a client may send many. They have a thread for themselves, one after the other: more would
 share the same interpreter, and take more of it from the loop. Others pass them by in threads of theirs. All that waits
-for a disk, a password or a schema is in the threads of the loop.
+for a disk, a password or a schema is in the threads of the loop. Owners of requests, principals, take turns.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from penstock.model.limits import REQUEST_BYTES_DECODED_SOON
+from penstock.runtime.fair_threads import FairThreads
 
 T = TypeVar("T")
 _THREADS: Final = 2
@@ -23,17 +22,17 @@ class CodecThreads:
     """The threads. Loop thread."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS, "penstock-codec")
-        self._thread_of_largest = ThreadPoolExecutor(1, "penstock-large-codec")
+        self._threads = FairThreads(_THREADS, "penstock-codec")
+        self._thread_of_largest = FairThreads(1, "penstock-large-codec")
 
     def close(self) -> None:
         for threads in (self._threads, self._thread_of_largest):
-            threads.shutdown(wait=False, cancel_futures=True)
+            threads.close()
 
-    async def run(self, size_bytes: int, function: Callable[..., T], *args: Any) -> T:
+    async def run(self, owner: str, size_bytes: int, function: Callable[..., T], *args: Any) -> T:
         """The result of a function that decodes a request of this size, or encodes the answer to one."""
         threads = self._thread_of_largest if size_bytes > REQUEST_BYTES_DECODED_SOON else self._threads
-        return await asyncio.get_running_loop().run_in_executor(threads, function, *args)
+        return await threads.run(owner, function, *args)
 
 
 def let_go(*lists: list[Any]) -> None:

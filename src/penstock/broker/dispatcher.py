@@ -11,7 +11,7 @@ import asyncio
 import importlib
 from collections.abc import Callable, Coroutine
 from types import CoroutineType, GeneratorType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from penstock.broker.broker import Broker
 from penstock.broker.request import AnyRequest, HandlerResult
@@ -24,8 +24,10 @@ from penstock.protocol.kafka.headers import RequestHeader, response_header
 from penstock.protocol.kafka.messages import Entity, decode_request, encode, is_long, load
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.runtime.turns import begin
+from penstock.security.session import Session
 
 _NO_FRAME: Final = memoryview(b"")
+T = TypeVar("T")
 Handler = Callable[[Broker, AnyRequest], HandlerResult]
 
 
@@ -65,7 +67,7 @@ class Dispatcher:
     async def _decode_and_handle(self, request: AnyRequest) -> Buffers | None:
         size = len(request.frame)
         if size > REQUEST_BYTES_DECODED_AT_ONCE:
-            request.body = await self._broker.codecs.run(size, _decode, request, bytes(request.frame))
+            request.body = await self._in_thread(request.session, size, _decode, request, bytes(request.frame))
         else:
             request.body = _decode(request, bytes(request.frame))
         request.frame = _NO_FRAME  # it may be large, and the answer may take minutes
@@ -81,23 +83,30 @@ class Dispatcher:
         if isinstance(result, GeneratorType):
             result = begin(result)
         if isinstance(result, CoroutineType):
-            return Reply.when(self._encode_later(request.api, result, size))
+            return Reply.when(self._encode_later(request, result, size))
         if isinstance(result, Reply):
             return result
         if isinstance(result, bytes | bytearray):
             return Reply.now([result])
         self._count(request.api, result)
-        return Reply.when(self._encode_in_thread(result, size)) if is_long(result) else Reply.now([encode(result)])
+        if is_long(result):
+            return Reply.when(self._encode_in_thread(request.session, size, result))
+        return Reply.now([encode(result)])
 
-    async def _encode_later(self, api: Api, coming: Coroutine[Any, Any, Any], size: int) -> Buffers | None:
+    async def _encode_later(self, request: AnyRequest, coming: Coroutine[Any, Any, Any], size: int) -> Buffers | None:
+        api, session = request.api, request.session
+        del request  # it may be large, and the answer may take minutes
         result = await coming
         if isinstance(result, bytes | bytearray):
             return [result]
         self._count(api, result)
-        return await self._encode_in_thread(result, size) if is_long(result) else [encode(result)]
+        return await self._encode_in_thread(session, size, result) if is_long(result) else [encode(result)]
 
-    async def _encode_in_thread(self, result: Entity, size: int) -> Buffers:
-        return [await self._broker.codecs.run(size, encode, result)]
+    async def _encode_in_thread(self, session: Session, size: int, result: Entity) -> Buffers:
+        return [await self._in_thread(session, size, encode, result)]
+
+    async def _in_thread(self, session: Session, size: int, function: Callable[..., T], *args: Any) -> T:
+        return await self._broker.codecs.run(session.user, size, function, *args)
 
     def _count(self, api: Api, result: Entity) -> None:
         """Count the error of a response as a whole; errors of its parts are counted by the handler."""

@@ -184,6 +184,8 @@ UNCHECKED_BYTES_MAX: Final = 128 * MIB
 # --- push ----------------------------------------------------------------------------------------------------------
 # Properties of a published message: each becomes an object or two, and may be a single byte of the frame.
 PUBLISH_PROPERTIES_MAX: Final = 1_000
+# Ranges of an ACK, which are gone through on the event loop; clients have a few, and may send another frame.
+ACK_RANGES_MAX: Final = 1_000
 
 # --- client telemetry ----------------------------------------------------------------------------------------------
 # Kafka's telemetry.max.bytes: clients learn it and send no more, after compression.

@@ -61,9 +61,9 @@ def test_a_large_request_does_not_wait_for_the_threads_of_the_loop(
 def test_the_largest_let_others_go_first(gate: threading.Event) -> None:
     async def run() -> None:
         codecs = CodecThreads()
-        largest = [asyncio.ensure_future(codecs.run(LARGE, gate.wait)) for _ in range(MANY)]
+        largest = [asyncio.ensure_future(codecs.run("a", LARGE, gate.wait)) for _ in range(MANY)]
         async with asyncio.timeout(10):
-            assert await codecs.run(SHORT, str, 1) == "1"
+            assert await codecs.run("a", SHORT, str, 1) == "1"
             assert await asyncio.to_thread(str, 2) == "2"
         assert not any(each.done() for each in largest)
         gate.set()
@@ -76,12 +76,38 @@ def test_the_largest_let_others_go_first(gate: threading.Event) -> None:
 def test_nobody_waits_for_decoding_but_requests(gate: threading.Event) -> None:
     async def run() -> None:
         codecs = CodecThreads()
-        others = [asyncio.ensure_future(codecs.run(SHORT, gate.wait)) for _ in range(MANY)]
+        others = [asyncio.ensure_future(codecs.run("a", SHORT, gate.wait)) for _ in range(MANY)]
         async with asyncio.timeout(10):
             assert await asyncio.to_thread(str, 2) == "2"
         codecs.close()  # those that have not begun are given up
         gate.set()
         given_up = await asyncio.gather(*others, return_exceptions=True)
         assert sum(isinstance(each, asyncio.CancelledError) for each in given_up) > 0
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", [SHORT, LARGE], ids=["short", "large"])
+def test_one_user_does_not_hold_up_another(size: int, gate: threading.Event) -> None:
+    done: list[str] = []
+
+    def work(owner: str) -> None:
+        gate.wait()
+        done.append(owner)
+
+    async def run() -> None:
+        codecs = CodecThreads()
+        crowd = [asyncio.ensure_future(codecs.run("a", size, work, "a")) for _ in range(MANY)]
+        await asyncio.sleep(0)
+        for each in crowd[1:4]:
+            each.cancel()  # clients that have gone; their threads, if they had one, are still taken
+        other = asyncio.ensure_future(codecs.run("b", size, work, "b"))
+        await asyncio.sleep(0)
+        gate.set()
+        async with asyncio.timeout(10):
+            await asyncio.gather(other, *crowd, return_exceptions=True)
+        assert "b" in done[:4]
+        assert done.count("a") >= MANY - 3
+        codecs.close()
 
     asyncio.run(run())

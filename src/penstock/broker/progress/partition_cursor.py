@@ -64,10 +64,10 @@ class PartitionCursor(Generic[Holder]):
         found = self._unfinished.get(offset)
         return found is not None and found.holder is None
 
-    def held_within(self, holder: Holder, first: int, last: int) -> list[int]:
-        """The offsets of a range that a holder has, both ends included."""
+    def held_among(self, holder: Holder, offsets: Iterable[int]) -> list[int]:
+        """Those of some unfinished offsets that a holder has."""
         unfinished = self._unfinished
-        return [offset for offset in self._within(first, last) if unfinished[offset].holder is holder]
+        return [offset for offset in offsets if unfinished[offset].holder is holder]
 
     def held_by(self, holder: Holder) -> list[Acquisition[Holder]]:
         return self._acquired.held_by(holder)
@@ -79,9 +79,19 @@ class PartitionCursor(Generic[Holder]):
         """The offsets of an acquisition that are still its own."""
         return [offset for offset in acquisition.offsets if self._unfinished.get(offset) is acquisition]
 
-    def _within(self, first: int, last: int) -> list[int]:
-        """The unfinished offsets of a range, however long that is."""
+    @property
+    def unfinished_count(self) -> int:
+        return len(self._unfinished)
+
+    def unfinished(self) -> list[int]:
+        """All unfinished offsets, in their order."""
+        return list(self._unfinished)
+
+    def within(self, first: int, last: int) -> list[int]:
+        """The unfinished offsets of a range, both ends included, however long that is."""
         unfinished = self._unfinished
+        if first == last:
+            return [first] if first in unfinished else []
         if last - first < len(unfinished):
             return [offset for offset in range(first, last + 1) if offset in unfinished]
         return [offset for offset in unfinished if first <= offset <= last]
@@ -150,16 +160,12 @@ class PartitionCursor(Generic[Holder]):
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
-    def acknowledge(self, holder: Holder, first: int, last: int) -> tuple[list[int], int, list[Holder]]:
-        """Mark offsets that the holder has or had as done; a late answer counts, too.
+    def acknowledge(self, holder: Holder, offsets: list[int]) -> tuple[list[int], int, list[Holder]]:
+        """Mark those unfinished offsets as done that the holder has or had; a late answer counts, too.
 
         Returns the offsets, how many of them the holder had itself, and the holders that had the others.
         """
         unfinished, acquired, own = self._unfinished, self._acquired, 0
-        if first == last:
-            offsets = [first] if first in unfinished else []
-        else:
-            offsets = self._within(first, last)
         overtaken: list[Holder] = []
         foreign: list[int] = []
         for offset in offsets:

@@ -14,19 +14,19 @@ wait: a client that makes its tasks long on purpose keeps others waiting for a f
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Lock
 from typing import Any, Final, TypeVar
 
 from penstock.broker.records.checks import CheckResult, RecordCheck, check_batches
-from penstock.broker.records.fair_line import FairLine
 from penstock.model.batch import BatchHeader, Buffer
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import DECOMPRESSED_BYTES_MAX, UNCHECKED_BYTES_MAX
+from penstock.runtime.fair_line import FairLine
+from penstock.runtime.fair_threads import FairThreads, call_on
 from penstock.runtime.worker import ProcessWorker, Worker
 from penstock.storage.interface import Scan
 
@@ -50,10 +50,10 @@ class RecordWorker:
     def __init__(self, worker: Worker | None = None, *, unpacked_bytes_max: int = DECOMPRESSED_BYTES_MAX) -> None:
         self._worker = worker or ProcessWorker(niceness=_NICENESS)
         self._unpacked_bytes_max = unpacked_bytes_max
-        self._threads = ThreadPoolExecutor(_LOOK_UP_THREADS, "penstock-look-up")
+        self._threads = FairThreads(_LOOK_UP_THREADS, "penstock-look-up")
         self._lock = Lock()
         self._held_bytes: Counter[str] = Counter()  # by owner
-        self._tasks, self._look_ups = FairLine(_TASKS), FairLine(_LOOK_UP_THREADS)
+        self._tasks = FairLine(_TASKS)
         self._results: dict[Future[Any], Callable[[], None] | None] = {}
         self._closed = False
 
@@ -64,7 +64,7 @@ class RecordWorker:
         self._worker.close()
         for result in tuple(self._results):
             self._settle(result, None, KafkaError(ErrorCode.REQUEST_TIMED_OUT, _STOPPING))
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     async def check(self, checks: Sequence[RecordCheck], owner: str) -> list[CheckResult]:
         """Check batches in the worker.
@@ -93,7 +93,7 @@ class RecordWorker:
             self._let_go(owner, size)
 
         try:
-            submitted = self._submit(function, *args, done=lambda: _call_on(loop, done))
+            submitted = self._submit(function, *args, done=lambda: call_on(loop, done))
         except KafkaError:
             done()
             raise
@@ -107,11 +107,7 @@ class RecordWorker:
 
     async def look_up(self, search: Callable[[Scan], T], owner: str) -> T:
         """Run a search through a log in a thread; it hands large or compressed batches on to the worker."""
-        await self._look_ups.enter(owner)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, search, self._scan)
-        finally:
-            self._look_ups.leave()
+        return await self._threads.run(owner, search, self._scan)
 
     def _scan(self, function: Callable[..., T], batch: Buffer, header: BatchHeader, *args: int) -> T:
         if header.codec == 0 and header.record_count <= SCANNED_IN_THREAD_MAX:
@@ -144,11 +140,6 @@ class RecordWorker:
         else:
             logger.warning("looking at records failed: %r", error)
             result.set_exception(KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"records could not be checked: {error}"))
-
-
-def _call_on(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop has ended
-        loop.call_soon_threadsafe(function)
 
 
 def _scan_task(

@@ -34,13 +34,13 @@ from penstock.client.push.partitioner import Partitioner
 from penstock.client.push.publications import Publication, Publications
 from penstock.client.transient_errors import TRANSIENT
 from penstock.model.errors import ErrorCode
+from penstock.model.limits import ACK_RANGES_MAX
 from penstock.protocol.push import messages as wire
 from penstock.protocol.push.data import AckData, decode_data
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
 
 logger = logging.getLogger(__name__)
 
-RANGES_PER_ACK = 1000
 CONFLICT = ErrorCode.INVALID_REQUEST
 """The broker's answer to CREATE_SUBSCRIPTION where the subscription is of another topic."""
 RIGHTS = (ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -307,9 +307,9 @@ class ClientCore:
         ranges = acknowledgements.take()
         if acknowledgements.generation != self.generation or not self.is_connected or name not in self.memberships:
             return
-        for at in range(0, len(ranges), RANGES_PER_ACK):
+        for at in range(0, len(ranges), ACK_RANGES_MAX):
             # With an id, though it has no answer: a refusal must not look like the end of the connection.
-            self._out.append(wire.encode(AckData(name, ranges[at : at + RANGES_PER_ACK]), next(self._ids)))
+            self._out.append(wire.encode(AckData(name, ranges[at : at + ACK_RANGES_MAX]), next(self._ids)))
 
     def withdraw(self, call: Call, publication: Publication | None = None) -> bool:
         """Give up on a call. True if it certainly had and will have no effect."""

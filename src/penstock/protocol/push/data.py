@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
+from penstock.model.limits import ACK_RANGES_MAX
 from penstock.protocol.push.frames import HEADER, FrameType, MalformedFrame
 from penstock.protocol.push.properties import Properties, decode_properties
 from penstock.protocol.push.values import I16, Reader, text
@@ -176,7 +177,10 @@ def decode_ack_data(reader: Reader) -> AckData:
     """Decode the payload of an ACK of DATA, after the type of the answered frame."""
     subscription = reader.text()
     ranges = []
-    for _ in range(reader.count(reader.i16(), _RANGE.size)):
+    count = reader.count(reader.i16(), _RANGE.size)
+    if count > ACK_RANGES_MAX:
+        raise MalformedFrame(f"an ACK with {count} ranges, more than {ACK_RANGES_MAX}; send several")
+    for _ in range(count):
         partition, first, last, verdict = reader.take(_RANGE)
         if verdict not in (0, 1) or first < 0 or last < first:
             raise MalformedFrame(f"offsets {first} to {last} with verdict {verdict}")

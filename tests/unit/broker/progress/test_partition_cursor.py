@@ -51,21 +51,21 @@ def test_new_messages_are_acquired_in_their_order_and_done_in_any() -> None:
     cursor.acquire([10, 11, 13], "a", 100)  # 12 does not exist
     cursor.acquire_shared([14, 15, 16], {"b": [14, 16], "a": [15]}, 200)
     assert (cursor.committed, cursor.next_offset) == (10, 17)
-    assert cursor.held_within("a", 0, 99) == [10, 11, 13, 15]
+    assert cursor.held_among("a", cursor.within(0, 99)) == [10, 11, 13, 15]
     assert not changed  # being sent for the first time is not worth a write
-    assert cursor.acknowledge("a", 11, 13) == ([11, 13], 2, [])
+    assert cursor.acknowledge("a", cursor.within(11, 13)) == ([11, 13], 2, [])
     assert changed == {7}
     assert cursor.position() == Position(10, (Range(11, 13),))
-    assert cursor.acknowledge("a", 10, 10) == ([10], 1, [])
+    assert cursor.acknowledge("a", cursor.within(10, 10)) == ([10], 1, [])
     assert cursor.position() == Position(14)
-    cursor.acknowledge("b", 14, 16)
+    cursor.acknowledge("b", cursor.within(14, 16))
     assert cursor.position() == Position(15, (Range(16, 16),))
 
 
 def test_an_answer_for_messages_of_another_holder_counts_for_nothing() -> None:
     cursor, _ = cursor_at(Position(0))
     cursor.acquire([0, 1], "a", 100)
-    assert cursor.acknowledge("b", 0, 1) == ([], 0, [])
+    assert cursor.acknowledge("b", cursor.within(0, 1)) == ([], 0, [])
     assert cursor.committed == 0
 
 
@@ -74,7 +74,7 @@ def test_a_late_answer_counts_and_tells_who_has_the_message_now() -> None:
     cursor.acquire([0, 1, 2], "a", 100)
     assert release_all(cursor, 100) == [0, 1, 2]
     assert again(cursor, 0, "b", 300) == 2
-    assert cursor.acknowledge("a", 0, 1) == ([0, 1], 0, ["b"])
+    assert cursor.acknowledge("a", cursor.within(0, 1)) == ([0, 1], 0, ["b"])
     assert cursor.committed == 2
     assert cursor.is_available(2)
 
@@ -86,9 +86,9 @@ def test_deadlines_are_those_of_unanswered_messages() -> None:
     cursor.acquire([1, 2], "b", 150)
     cursor.acquire([3], "a", 170)
     assert cursor.next_deadline_ms() == 100
-    cursor.acknowledge("a", 0, 0)
+    cursor.acknowledge("a", cursor.within(0, 0))
     assert cursor.next_deadline_ms() == 150
-    cursor.acknowledge("b", 1, 1)
+    cursor.acknowledge("b", cursor.within(1, 1))
     assert release_all(cursor, 149) == []
     assert release_all(cursor, 160) == [2]
     assert cursor.next_deadline_ms() == 170
@@ -154,7 +154,7 @@ def test_many_answered_acquisitions_behind_an_unanswered_one_are_forgotten() -> 
     for offset in range(10_000):
         cursor.acquire([offset], "a", 100 + offset)
         if offset:
-            cursor.acknowledge("a", offset, offset)
+            cursor.acknowledge("a", cursor.within(offset, offset))
     assert len(cursor._acquired) < 200
     assert cursor.next_deadline_ms() == 100
 
@@ -182,7 +182,7 @@ def test_a_message_that_was_sent_once_and_is_not_answered_has_no_count() -> None
     cursor.acquire([0, 1], "a", 100)
     cursor.acquire([2], "a", 100)
     cursor.release(2)
-    cursor.acknowledge("a", 2, 2)
+    cursor.acknowledge("a", cursor.within(2, 2))
     assert cursor.position() == Position(0, (Range(2, 2),))
 
 
@@ -208,7 +208,7 @@ def test_a_stop_within_a_range_that_is_done_is_stored_as_one_range() -> None:
     position = cursor.position()
     assert position == Position(0, (Range(1, 29),))
     assert decode_position(0, encode_position(position, 3)) == (position, 3)
-    cursor.acknowledge("a", 0, 0)
+    cursor.acknowledge("a", cursor.within(0, 0))
     assert cursor.position() == Position(25, (Range(25, 29),))
 
 
@@ -230,14 +230,14 @@ def test_a_restart_from_any_position_goes_on_with_what_is_not_done(seed: int) ->
                 deliveries[offset] = cursor.acquire_one(offset, message, "a", now_ms + 50)
         elif step < 0.7 and deliveries:
             offset = chance.choice(list(deliveries))
-            done.update(cursor.acknowledge("a", offset, offset)[0])
+            done.update(cursor.acknowledge("a", cursor.within(offset, offset))[0])
         elif step < 0.8:
             release_all(cursor, now_ms)
         elif step < 0.9:
             for offset in [one for one in deliveries if cursor.is_available(one)]:
                 deliveries[offset] = again(cursor, offset, "a", now_ms + 50)
         else:
-            held = cursor.held_within("a", 0, 1000)
+            held = cursor.held_among("a", cursor.within(0, 1000))
             for offset in held:
                 cursor.release(offset, lost=True)
             text = encode_position(cursor.position(), 0)

@@ -117,7 +117,8 @@ class Dispatch:
         return bool(queue) and self.keys.waiting_count < WAITING_MAX
 
     def may_deal_new(self, cursor: MemberCursor) -> bool:
-        return cursor.done_range_count < self._rules.done_ranges_max
+        rules = self._rules
+        return cursor.done_range_count < rules.done_ranges_max and cursor.unfinished_count < rules.unfinished_max
 
     def deal(
         self,
@@ -130,6 +131,9 @@ class Dispatch:
         """Send new messages of a partition, in their order. Returns how many of them found a member."""
         if not self.can_deal():
             return 0
+        room = self._rules.unfinished_max - cursor.unfinished_count
+        if len(offsets) > room:
+            offsets, items, keys = offsets[:room], items[:room], keys[:room]
         if self.by_key or cursor.ahead.counted:
             return self._deal_singly(cursor, offsets, items, keys, now_ms)
         if len(self.members) == 1:

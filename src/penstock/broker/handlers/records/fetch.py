@@ -89,8 +89,8 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
 
 async def _serve_large(broker: Broker, request: AnyRequest) -> Buffers | None:
     """Serve a request that takes so long to decode that others would notice."""
-    size = len(request.frame)
-    body = await broker.codecs.run(size, decode, request.frame, request.body_start, request.version)
+    user, size = request.session.user, len(request.frame)
+    body = await broker.codecs.run(user, size, decode, request.frame, request.body_start, request.version)
     request.frame = memoryview(b"")
     request.channel.frame_decoded()
     body, meter = _bounded(request, body)
@@ -122,6 +122,7 @@ class _Fetch:
 
     __slots__ = (
         "_answers",
+        "_asking",
         "_broker",
         "_channel",
         "_deadline",
@@ -158,6 +159,7 @@ class _Fetch:
     ) -> None:
         self._broker = broker
         self._channel = asked.channel
+        self._asking = asked.session
         self._meter = meter
         self._request = request
         self._version = asked.version
@@ -282,7 +284,7 @@ class _Fetch:
                 self._session = None
         self._count_sent()
         size = len(news) * PARTITION_BYTES
-        return await self._broker.codecs.run(size, self._encoded_at_last, news, session)
+        return await self._broker.codecs.run(self._asking.user, size, self._encoded_at_last, news, session)
 
     def _encoded_at_last(self, news: list[FetchedPartition], session: FetchSession | None) -> Buffers:
         """Encode the answer and let go of all that led to it."""

@@ -119,15 +119,15 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
 
 async def _serve_wide(broker: Broker, request: AnyRequest) -> Buffers | None:
     """Serve a request with so many partitions that others would notice."""
-    codecs, size = broker.codecs, len(request.frame)
+    codecs, owner, size = broker.codecs, request.session.user, len(request.frame)
     try:
         most = broker.settings.limits.partitions_max
-        body = await codecs.run(size, decode, request.frame, request.body_start, request.version, most)
+        body = await codecs.run(owner, size, decode, request.frame, request.body_start, request.version, most)
     except WideRequest:
         raise MalformedRequest("Produce: more topics or partitions than a node may have") from None
     refusal = _refusal(broker, request, body)
     if refusal is not None:
-        return [await codecs.run(size, _refuse_all, body, refusal, request.version)] if body.acks else None
+        return [await codecs.run(owner, size, _refuse_all, body, refusal, request.version)] if body.acks else None
     produce = _Produce(broker, request, body)
     turns = Turns()
     try:
@@ -361,7 +361,7 @@ class _Produce:
             return self.unanswered()
         if len(self._results) > PARTITIONS_AT_ONCE_MAX and not self._written:
             size = len(self._results) * RESULT_BYTES
-            return [await self._broker.codecs.run(size, self._encoded_at_last)]
+            return [await self._broker.codecs.run(self._session.user, size, self._encoded_at_last)]
         return await self.when_acknowledged().wait()
 
     def _encoded_at_last(self) -> bytearray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from penstock.broker.records.fair_line import FairLine
+from penstock.runtime.fair_line import FairLine
 
 
 def test_owners_take_turns() -> None:
