@@ -39,10 +39,15 @@ def endpoint_of(name: object) -> Endpoint:
 
     All doors read it here, so that a client has the same address at each, whichever address a door listens at.
     """
+    return Endpoint(*host_and_port(name)) if isinstance(name, tuple) else NOWHERE
+
+
+def host_and_port(name: object) -> tuple[str, int]:
+    """The same without an object of its own, for each connection that is made."""
     if not isinstance(name, tuple):
         return NOWHERE
-    host: str = name[0]
-    return Endpoint(plain_address(host) if ":" in host else host, name[1])
+    found: tuple[str, int] = name if len(name) == 2 else (plain_address(name[0]), name[1])  # of IPv6 there are four
+    return found
 
 
 def bracketed(host: str) -> str:

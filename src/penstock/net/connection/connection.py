@@ -27,7 +27,7 @@ from penstock.net.connection.frame_splitter import FrameSplitter
 from penstock.net.connection.reading_gate import ReadingGate
 from penstock.net.connection.request_queue import RequestQueue
 from penstock.net.connection.shared import Shared
-from penstock.net.endpoint import NOWHERE, Endpoint, Peer, endpoint_of
+from penstock.net.endpoint import NOWHERE, Endpoint, Peer, endpoint_of, host_and_port
 from penstock.net.flow_control import SMALL_FRAME_BYTES
 from penstock.net.reply import Reply, Work
 from penstock.net.service import Channel
@@ -78,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         shared = self._shared
         self._transport = cast(asyncio.Transport, transport)
-        host, port = endpoint_of(transport.get_extra_info("peername"))
+        host, port = host_and_port(transport.get_extra_info("peername"))
         if self._ticket is not None:
             self._ticket.hand_over(self._drop_silent)
         else:
