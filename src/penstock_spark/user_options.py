@@ -16,6 +16,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.patience import USUAL, Patience
 from penstock.client.security.properties import PLAINTEXT, ClientSecurity
 from penstock_spark.errors import BadOption
+from penstock_spark.idle_clusters import leased
 from penstock_spark.options.catalogue import check_effects, check_names, without_effect
 from penstock_spark.options.option import Use
 from penstock_spark.plain_errors import plainly
@@ -39,8 +40,14 @@ class Broker:
     """A warning about the options, for the process that makes the connection."""
 
     def connect(self) -> Cluster:
+        self._tell()
+        return self._cluster()
+
+    def _tell(self) -> None:
         if self.notice:
             logger.warning(self.notice)
+
+    def _cluster(self) -> Cluster:
         return Cluster(
             self.addresses,
             client_id=self.client_id,
@@ -53,7 +60,8 @@ class Broker:
     @contextmanager
     def session(self) -> Iterator[Cluster]:
         """Connections for one call of Spark; AccessRefused if the broker refuses us."""
-        with plainly(), self.plain_refusals(), self.connect() as cluster:
+        self._tell()
+        with plainly(), self.plain_refusals(), leased(self, self._cluster) as cluster:
             yield cluster
 
     def plain_refusals(self) -> AbstractContextManager[None]:

@@ -1,20 +1,23 @@
 """Streams that run twice over one checkpoint, by Spark's own Kafka source and by ours: one table of what happens.
 
-`first` fills the topic before the first run, `then` is what happens before the second. What differs on purpose is said
-in `differs`, and in docs/spark.md; then only our outcome is given.
+`first` fills the topic before the first run, `then` is what happens before the second; TOPIC in an option is the topic.
+What differs on purpose is said in `differs`, and in docs/spark.md; then only our outcome is given.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.batch_builder import NewRecord, build_batch
+from tests.facts.test_repeated_produce import set_config
 from tests.spark.test_spark_reading import put
 from tests.support.batches import now_ms
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.transaction_client import V2, TransactionClient
+from tests.support.waiting import wait_until
 
 Act = Callable[[RawClient, str], object]
 
@@ -57,6 +60,22 @@ def odd_records(client: RawClient, topic: str) -> None:
     assert client.produce(topic, bytes(build_batch(records, timestamp=now_ms()))).error_code == 0
 
 
+def compacted(client: RawClient, topic: str) -> None:
+    """Records, most of which a later one of their key replaces; the cleaner has been there, and does not come back."""
+    for number in range(40):
+        records = [NewRecord(f"k{index % 7}".encode(), bytes(20_000)) for index in range(number, number + 4)]
+        assert client.produce(topic, bytes(build_batch(records, timestamp=now_ms()))).error_code == 0
+
+    def offsets() -> list[int]:
+        return [record.offset for record in client.fetch_records(topic)]
+
+    wait_until(lambda: (found := offsets())[-1] - found[0] >= len(found), what="compaction", within_s=60)
+    set_config(client, topic, "cleanup.policy", "delete")
+    before: list[int] = []
+    while before != (before := offsets()):
+        time.sleep(1)  # a pass that has begun ends within that
+
+
 def age_out(client: RawClient, topic: str) -> None:
     put(client, topic, *"xyz")
     client.delete_records(topic, 8)
@@ -85,8 +104,20 @@ CASES = {
     "times of the broker": Case(fill, more, configs={"message.timestamp.type": "LogAppendTime"}),
     "small batches": Case(fill, more, {"maxOffsetsPerTrigger": 2}),
     "many tasks": Case(fill, more, {"minPartitions": 5}),
+    "a start by time of each partition": Case(
+        fill, more, {"startingOffsetsByTimestamp": '{"TOPIC": {"0": 1, "1": 1}}'}
+    ),
+    "a start in the future, or the end": Case(
+        fill, more, {"startingTimestamp": "99999999999999", "startingOffsetsByTimestampStrategy": "latest"}
+    ),
     "a start by time": Case(fill, more, {"startingTimestamp": "1"}),
     "holes where transactions were": Case(transactions, transactions, {"maxOffsetsPerTrigger": 3}),
+    "holes where compaction was": Case(
+        compacted,
+        more,
+        {"maxOffsetsPerTrigger": 7},
+        {"cleanup.policy": "compact", "segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.01"},
+    ),
     "records that aged out": Case(fill, age_out, fails=True),
     "records that aged out, and nobody minds": Case(fill, age_out, {"failOnDataLoss": "false"}),
     "partitions that are added": Case(fill, grow),

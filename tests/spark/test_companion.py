@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from penstock_spark.reading.planning.ranges import OffsetRange
 from penstock_spark.writing.options import ROWS_BYTES_MAX
 from tests.spark.test_spark_reading import put
 from tests.support.broker_process import BrokerProcess
+from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
 
 CONTROL = 0x20
@@ -203,6 +206,65 @@ def test_rows_are_committed_as_tasks_would(
     parts = [output_of(opened, ("k", "by a task")), stream_of(("k", "a"), ("k", "b"))]
     asked.ask("commit", parts, options=options, schema=WRITTEN, query="", write=0, tasks=[None, 1])
     assert written(client, topic) == [b"by a task", b"a", b"b"]
+
+
+def accepted(broker: BrokerProcess) -> int:
+    """The connections that Kafka clients have made so far."""
+    assert isinstance(broker, PenstockProcess)
+    with urllib.request.urlopen(f"http://{broker.host}:{broker.http_port}/metrics", timeout=10) as page:
+        text = page.read().decode()
+    return int(float(re.findall(r"^penstock_connections_opened_total (\S+)$", text, re.MULTILINE)[0]))
+
+
+@pytest.mark.usefixtures("penstock_only")
+def test_one_query_after_another_uses_the_same_connections(
+    asked: Asked, broker: BrokerProcess, options: dict[str, str], client: RawClient, topic: str
+) -> None:
+    put(client, topic, *"abc")
+    schema, given = schema_of(asked, options), {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic}
+
+    def once(value: str) -> None:
+        planned = asked.ask("plan", options=options, schema=schema, may_be_rows=True)
+        assert values(planned.parts[0])[:3] == ["a", "b", "c"]
+        asked.ask("commit", [stream_of(("k", value))], options=given, schema=WRITTEN, query="", write=0, tasks=[0])
+
+    once("1")
+    before = accepted(broker)
+    for value in "2345":
+        once(value)
+    assert accepted(broker) == before
+    assert written(client, topic) == [*(b"%c" % each for each in b"abc12345")]
+
+
+def test_a_broker_that_was_started_again_meanwhile(
+    asked: Asked, options: dict[str, str], own_broker: BrokerProcess
+) -> None:
+    """Connections, and a producer over them, that were kept are of no use any more."""
+    with RawClient(own_broker.host, own_broker.port) as client:
+        topic = client.create_topic()
+    options = {**options, "kafka.bootstrap.servers": own_broker.bootstrap, "subscribe": topic}
+    given = {"kafka.bootstrap.servers": own_broker.bootstrap, "topic": topic}
+    schema = schema_of(asked, options)
+    for number in range(3):
+        part = stream_of(("k", str(number)))
+        asked.ask("commit", [part], options=given, schema=WRITTEN, query="", write=0, tasks=[0])
+        planned = asked.ask("plan", options=options, schema=schema, may_be_rows=True)
+        assert [value for each in planned.parts for value in values(each)] == [str(each) for each in range(number + 1)]
+        own_broker.kill9()
+        own_broker.start()
+
+
+def test_a_topic_that_was_created_again_meanwhile(
+    asked: Asked, broker: BrokerProcess, client: RawClient, topic: str
+) -> None:
+    """The sequences of a producer that was kept go on where the new topic has none."""
+    given = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic}
+    for number in range(3):
+        parts = [stream_of(*[("k", f"{number}{each}") for each in range(5)])]
+        asked.ask("commit", parts, options=given, schema=WRITTEN, query="", write=0, tasks=[0])
+        assert written(client, topic) == [f"{number}{each}".encode() for each in range(5)]
+        client.delete_topic(topic)
+        client.create_topic(topic)
 
 
 def test_files_of_tasks_last_as_long_as_their_write(

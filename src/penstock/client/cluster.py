@@ -82,6 +82,10 @@ class Cluster:
         for connection in connections:
             connection.close()
 
+    def is_idle(self) -> bool:
+        """Whether there are connections, all of which are open, and nobody waits for an answer on them."""
+        return bool(self._connections) and all(each.is_idle() for each in self._connections.values())
+
     def patiently(self, attempt: Callable[[], Value]) -> Value:
         """Try an operation until the timeout: it may fail because brokers come and go."""
         return persist(attempt, timeout_s=self.timeout_s, before_next=self.forget, patience=self._patience)

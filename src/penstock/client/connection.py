@@ -6,6 +6,7 @@ Nothing is retried here: a connection that fails is closed, and its user opens a
 from __future__ import annotations
 
 import math
+import select
 import socket
 import ssl
 import time
@@ -123,6 +124,14 @@ class Connection(Calls):
         except OSError:
             pass  # it never was connected, or is closed already
         self._socket.close()
+
+    def is_idle(self) -> bool:
+        """Whether it is open, as far as can be told without asking, and no answer is under way."""
+        if self._expected or self._waiting or self._socket.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return not poll.poll(0)  # what a broker says without being asked is that it has closed the connection
 
     def _log_in(self) -> None:
         """Log in, or again on a connection that is in use (KIP-368). KafkaError if the broker does not let us in."""

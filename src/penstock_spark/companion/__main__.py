@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 
+from penstock_spark import idle_clusters
 from penstock_spark.companion.server import Server
 
 
@@ -17,6 +18,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    idle_clusters.keep()
     Server(sys.stdin.buffer, answers).run()
     os._exit(0)  # the driver has gone: nobody waits for what is still being done
 

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from penstock.client.cluster import Cluster
-from penstock.client.idempotent import IdempotentProducer
 from penstock.client.topics import topics_to_write
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption
@@ -17,6 +16,7 @@ from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values
 from penstock_spark.writing.encoding.outgoing import Outgoing, outgoing
+from penstock_spark.writing.idle_writers import producer
 from penstock_spark.writing.large_output import LargeOutput
 from penstock_spark.writing.options import Delivery, WriteOptions
 from penstock_spark.writing.record_columns import RecordColumns
@@ -89,11 +89,11 @@ def outgoing_rows(columns: RecordColumns, batch: pa.RecordBatch) -> Outgoing:
 
 def produce(cluster: Cluster, batches: Iterable[Encoded]) -> int:
     """Produce rows immediately, at least once. Returns their number."""
-    producer, rows = IdempotentProducer(cluster), 0
-    for each in batches:
-        producer.send(each.place, each.batch)
-        rows += each.rows
-    producer.flush()
+    rows = 0
+    with producer(cluster) as sending:
+        for each in batches:
+            sending.send(each.place, each.batch)
+            rows += each.rows
     return rows
 
 
