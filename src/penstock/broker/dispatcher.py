@@ -27,6 +27,7 @@ from penstock.runtime.turns import begin
 from penstock.security.session import Session
 
 _NO_FRAME: Final = memoryview(b"")
+_ENCODED: Final = (bytes, bytearray)
 T = TypeVar("T")
 Handler = Callable[[Broker, AnyRequest], HandlerResult]
 
@@ -82,12 +83,12 @@ class Dispatcher:
         result = handler(self._broker, request)
         if isinstance(result, GeneratorType):
             result = begin(result)
+        if isinstance(result, _ENCODED):
+            return Reply.now([result])
         if isinstance(result, CoroutineType):
             return Reply.when(self._encode_later(request, result, size))
         if isinstance(result, Reply):
             return result
-        if isinstance(result, bytes | bytearray):
-            return Reply.now([result])
         self._count(request.api, result)
         if is_long(result):
             return Reply.when(self._encode_in_thread(request.session, size, result))
@@ -97,7 +98,7 @@ class Dispatcher:
         api, session = request.api, request.session
         del request  # it may be large, and the answer may take minutes
         result = await coming
-        if isinstance(result, bytes | bytearray):
+        if isinstance(result, _ENCODED):
             return [result]
         self._count(api, result)
         return await self._encode_in_thread(session, size, result) if is_long(result) else [encode(result)]

@@ -141,7 +141,8 @@ def request_reader(api_key: int, version: int) -> Any:
 
 def decode_request(api_key: int, version: int, frame: bytes, position: int) -> Entity:
     """The request whose body starts at `position`. Raises MalformedRequest."""
-    check_arrays(request_schema(api_key, version), frame, position)
+    if position < len(frame):
+        check_arrays(request_schema(api_key, version), frame, position)
     try:
         return request_reader(api_key, version)(frame, position)[0]
     except KeyError:  # a tagged field that this version of the schema does not know
