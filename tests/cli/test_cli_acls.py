@@ -165,6 +165,10 @@ def test_a_person_is_asked_before_rules_go(with_rules: PenstockProcess, name: st
             "--operation cannot be combined with --producer",
         ),
         (["add", "--deny-host", "10.0.0.1", "--topic", "t"], "--deny-host without --deny-principal"),
+        (
+            ["add", "--deny-principal", "User:a", "--deny-host", "10.0.0.0/8", "--topic", "t"],
+            "'10.0.0.0/8' is no address of a client: give one, or * for all",
+        ),
         (["remove"], "remove which rules?"),
         (["list", "--resource-pattern-type", "glob"], "'glob' is none of LITERAL, PREFIXED"),
     ],

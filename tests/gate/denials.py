@@ -61,6 +61,7 @@ _SUBSTITUTES_HERE: Final[dict[tuple[str, Asked], Asked]] = {
     ("offset_for_leader_epoch", DESCRIBE_TOPIC): CLUSTER_ACTION,
     ("list_groups", DESCRIBE): DESCRIBE_GROUP,
     ("GET /api/v1/groups", DESCRIBE): DESCRIBE_GROUP,
+    ("GET /api/v1/groups", DESCRIBE): DESCRIBE_GROUP,
     ("GET /push/subscriptions", DESCRIBE): DESCRIBE_GROUP,
 }
 """The same, where it holds for one request only."""
@@ -81,7 +82,6 @@ Hidden = dict[tuple[str, Asked], bytes]
 
 NODE_HIDES: Final[Hidden] = {
     ("GET /api/v1/groups", DESCRIBE): b'"s"',
-    ("GET /api/v1/groups", DESCRIBE_GROUP): b'"s"',
     ("GET /api/v1/groups/{group}/offsets", DESCRIBE_TOPIC): b'"t"',
     ("GET /api/v1/security/tokens", DESCRIBE): b'"User:dora"',
     ("GET /api/v1/topics/{topic}", TOPIC_CONFIGS): b'"configs":{',

@@ -62,6 +62,7 @@ def test_a_list_of_entries_is_read_as_well() -> None:
         ('{"acls": {}}', "must be lists"),
         ('{"super_users": ["admin"]}', "super_users[0]: 'admin' has no type; did you mean 'User:admin'?"),
         ('{"acls": [[]]}', "acls[0] must be an object"),
+        ('{"acls": [{"principal": "User:a"}], "acls": []}', "'acls' stands twice in one object"),
         ('{"acls": [{"principal": "User:a", "operation": "READ"}]}', "acls[0].resource must be an object"),
     ],
 )
@@ -81,6 +82,8 @@ def test_a_file_with_a_mistake_is_refused_as_a_whole(text: str, told: str) -> No
         ({"principal": None}, "acls[0].principal must be text"),
         ({"host": 7}, "acls[0].host must be text"),
         ({"hosts": "*"}, "acls[0] has 'hosts'"),
+        ({"host": "10.0.0.0/8"}, "acls[0].host: '10.0.0.0/8' is no address of a client"),
+        ({"host": "a.example"}, "acls[0].host: 'a.example' is no address of a client"),
         ({"resource": {"type": "TOPIC", "name": ""}}, "acls[0].resource.name must be text"),
         ({"resource": {"type": "QUEUE", "name": "q"}}, "acls[0].resource.type: 'QUEUE' is none of TOPIC,"),
         ({"resource": {"type": "TOPIC", "name": "q", "pattern": "MATCH"}}, "acls[0]: Invalid patternType MATCH"),

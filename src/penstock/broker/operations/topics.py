@@ -35,6 +35,11 @@ class TopicOperations:
         self._access.check_topic(session, operation, name)
         return self._table.get(name)
 
+    def deletable(self, session: Session, name: str) -> Topic | None:
+        """The same for a session that wants to delete it."""
+        self._access.check_cluster_or_topic(session, Operation.DELETE, name)
+        return self._table.get(name)
+
     def may_create(self, session: Session, name: str) -> bool:
         access, create = self._access, Operation.CREATE
         return access.shows_cluster(session, create) or access.allows_topic(session, create, name)

@@ -118,6 +118,7 @@ class Resources:
 def new_rules(subjects: Subjects, resources: Resources) -> list[AclRule]:
     """The rules to add. CommandError if they are not complete."""
     from penstock.model.errors import KafkaError
+    from penstock.security.acl.policy import HOSTS, is_host
     from penstock.security.acl.rule import AclRule, check_rule
 
     pattern, acts = resources.pattern_type(), resources.acts()
@@ -130,6 +131,8 @@ def new_rules(subjects: Subjects, resources: Resources) -> list[AclRule]:
         hint = "give --allow-principal or --deny-principal, such as User:alice"
         raise CommandError("whose rules?", ExitCode.USAGE, hint=hint)
     for rule in rules:
+        if not is_host(rule.host):
+            raise CommandError(HOSTS.format(rule.host), ExitCode.USAGE)
         try:
             check_rule(rule)
         except KafkaError as error:

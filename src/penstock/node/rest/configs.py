@@ -19,6 +19,7 @@ from penstock.node.rest.config_bodies import ConfigChangesBody, ConfigsBody
 from penstock.node.rest.documented import FORBIDDEN, NOT_FOUND
 from penstock.node.rest.parameters import Asking, BrokerId, TopicName
 from penstock.node.rest.topics import existing_topic
+from penstock.security.resources import Operation
 from penstock.security.session import Session
 
 _READ_ONLY = "a read_only config is set in the settings of the node, which are read at its start"
@@ -42,12 +43,12 @@ class ConfigRoutes:
 
     async def topic_configs(self, session: Asking, topic: TopicName) -> ConfigsBody:
         """Every config of a topic, with its value and the source of the value."""
-        existing_topic(self._topics, session, topic)
+        existing_topic(self._topics, session, topic, Operation.DESCRIBE_CONFIGS)
         return self._described(session, ConfigResourceType.TOPIC, topic)
 
     async def change_topic_configs(self, session: Asking, topic: TopicName, body: ConfigChangesBody) -> ConfigsBody:
         """Change configs of a topic. The change is durable and in effect when this is answered."""
-        existing_topic(self._topics, session, topic)
+        existing_topic(self._topics, session, topic, Operation.ALTER_CONFIGS)
         return await self._changed(session, ConfigResourceType.TOPIC, topic, body)
 
     async def broker_configs(self, session: Asking, broker: BrokerId) -> ConfigsBody:

@@ -49,20 +49,28 @@ class KnownGroups:
         self.subscriptions = subscriptions
 
     def names(self, session: Session, states: list[GroupState] | None) -> Iterator[str]:
-        """Names of groups that the session may describe; some may come twice."""
-        allows = self._access.shows_group
+        """Names of all groups for a session that may describe the cluster, else of those that it may describe.
+
+        Some may come twice.
+        """
         for group in self._operations.visible(session):
-            if (not states or group.state in states) and allows(session, Operation.DESCRIBE, group.group_id):
+            if not states or group.state in states:
                 yield group.group_id
+        sees_all, allows = self._access.shows_cluster(session, Operation.DESCRIBE), self._access.shows_group
         for row in () if self.subscriptions is None else self.subscriptions.all():
-            if not allows(session, Operation.DESCRIBE, row.name):
+            if not sees_all and not allows(session, Operation.DESCRIBE, row.name):
                 continue
             if not states or self.state(self._groups.find(row.name)) in states:
                 yield row.name
 
     def get(self, session: Session, name: str) -> tuple[CoordinatedGroup | None, SubscriptionRow | None]:
         """The group or subscription; GROUP_ID_NOT_FOUND if it is neither."""
-        group, row = self._operations.find(session, name), self.row(name)
+        self._access.check_group(session, Operation.DESCRIBE, name)
+        return self.named(name)
+
+    def named(self, name: str) -> tuple[CoordinatedGroup | None, SubscriptionRow | None]:
+        """The same for a name that the session has been shown."""
+        group, row = self._groups.find(name), self.row(name)
         if group is None and row is None:
             raise not_found(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {name[:249]}")
         return group, row
@@ -81,13 +89,13 @@ class KnownGroups:
 
     async def delete(self, session: Session, name: str) -> None:
         """Delete a group without members and the subscription of its name, if there is one."""
-        found, row = self.get(session, name)
+        self._access.check_group(session, Operation.DELETE, name)
+        found, row = self.named(name)
         if row is None or self.subscriptions is None:
             await self._operations.delete(session, name)
             return
         if found is not None:
             found.check_delete()
-        self._access.check_group(session, Operation.DELETE, name)
         await self.subscriptions.delete(name)
 
     @staticmethod
@@ -113,7 +121,7 @@ class GroupRoutes:
         bodies, turns = [], Turns()
         for name in names[:limit]:
             try:
-                bodies.append(self._body(name, *self._known.get(session, name)))
+                bodies.append(self._body(name, *self._known.named(name)))
             except KafkaError as error:
                 if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:  # deleted meanwhile
                     raise

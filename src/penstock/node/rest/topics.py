@@ -62,8 +62,12 @@ def existing_topic(
     """The topic, if the session may perform the operation on it."""
     topic = topics.find(session, name, operation)
     if topic is None:
-        raise not_found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
+        raise no_topic(name)
     return topic
+
+
+def no_topic(name: str) -> Exception:
+    return not_found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
 
 
 def check_partition(topic: Topic, index: int) -> None:
@@ -157,7 +161,9 @@ class TopicRoutes:
 
     async def delete_topic(self, session: Asking, topic: TopicName) -> None:
         """Delete a topic and its messages. Requests that wait for it are answered at once."""
-        found = existing_topic(self._topics, session, topic)
+        found = self._topics.deletable(session, topic)
+        if found is None:
+            raise no_topic(topic)
         (refusal,) = await self._topics.delete(session, [found])
         if refusal is not None:
             raise refusal
@@ -179,7 +185,7 @@ class TopicRoutes:
     async def add_partitions(self, session: Asking, topic: TopicName, body: MorePartitionsBody) -> TopicBody:
         """Add partitions. Messages stay where they are, so a key may go to another partition from now on."""
         check_topic_name(topic)
-        existing_topic(self._topics, session, topic)
+        existing_topic(self._topics, session, topic, Operation.ALTER)
         grown = await self._topics.create_partitions(session, topic, body.count, validate_only=body.validate_only)
         return TopicBody.of(grown)
 

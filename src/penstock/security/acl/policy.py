@@ -21,11 +21,14 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from penstock.model.errors import KafkaError
+from penstock.model.text.address import literal
 from penstock.security.acl.rule import ANY_HOST, ANY_NAME, AclRule, PatternType, Permission, check_rule
 from penstock.security.resources import Operation, ResourceType
 
 RULES_MAX: Final = 100_000
 """Rules in all, stored or in the policy file."""
+
+HOSTS: Final = "{0!r} is no address of a client: give one, or * for all; networks and names fit nobody"
 
 E = TypeVar("E", bound=enum.Enum)
 
@@ -45,7 +48,9 @@ NO_POLICY: Final = Policy()
 def parse_policy(text: str | bytes) -> Policy:
     """Read a policy file, or raise PolicyError."""
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_object)
+    except PolicyError:
+        raise
     except (ValueError, RecursionError) as error:
         raise PolicyError(f"no JSON: {error}") from None
     if isinstance(found, list):
@@ -87,7 +92,7 @@ def _rule(found: object, where: str) -> AclRule:
         ANY_NAME if any_name else _text(resource.get("name"), f"{where}.resource.name"),
         PatternType.LITERAL if pattern is PatternType.ANY else pattern,
         _principal(members.get("principal"), f"{where}.principal"),
-        _text(members.get("host", ANY_HOST), f"{where}.host"),
+        _host(members.get("host", ANY_HOST), f"{where}.host"),
         named(Operation, members.get("operation"), f"{where}.operation"),
         named(Permission, members.get("permission", "ALLOW"), f"{where}.permission"),
     )
@@ -96,6 +101,27 @@ def _rule(found: object, where: str) -> AclRule:
     except KafkaError as error:
         raise PolicyError(f"{where}: {error.message}") from None
     return rule
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A name that stands twice would hide what stood there first, which may be a rule that denies."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise PolicyError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    return found
+
+
+def _host(found: object, where: str) -> str:
+    host = _text(found, where)
+    if not is_host(host):
+        raise PolicyError(f"{where}: {HOSTS.format(host)}")
+    return host
+
+
+def is_host(text: str) -> bool:
+    """Whether a client can have this host: rules for networks and names are taken by Kafka, and fit nobody."""
+    return text == ANY_HOST or literal(text.partition("%")[0]) is not None
 
 
 def _members(found: object, where: str, known: tuple[str, ...]) -> Mapping[str, Any]:
