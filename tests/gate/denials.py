@@ -61,7 +61,6 @@ _SUBSTITUTES_HERE: Final[dict[tuple[str, Asked], Asked]] = {
     ("offset_for_leader_epoch", DESCRIBE_TOPIC): CLUSTER_ACTION,
     ("list_groups", DESCRIBE): DESCRIBE_GROUP,
     ("GET /api/v1/groups", DESCRIBE): DESCRIBE_GROUP,
-    ("GET /api/v1/groups", DESCRIBE): DESCRIBE_GROUP,
     ("GET /push/subscriptions", DESCRIBE): DESCRIBE_GROUP,
 }
 """The same, where it holds for one request only."""

@@ -14,6 +14,7 @@ from types import CoroutineType, GeneratorType
 from typing import Any, Final, TypeVar
 
 from penstock.broker.broker import Broker
+from penstock.broker.codec_threads import let_go
 from penstock.broker.request import AnyRequest, HandlerResult
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import REQUEST_BYTES_DECODED_AT_ONCE
@@ -21,7 +22,7 @@ from penstock.net.connection.scratch import kept
 from penstock.net.reply import Buffers, Reply
 from penstock.protocol.kafka.apis import API_VERSIONS, APIS, FETCH, PRODUCE, Api
 from penstock.protocol.kafka.headers import RequestHeader, response_header
-from penstock.protocol.kafka.messages import Entity, decode_request, encode, is_long, load
+from penstock.protocol.kafka.messages import Entity, arrays_of, decode_request, encode, is_long, load
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.runtime.turns import begin
 from penstock.security.session import Session
@@ -73,7 +74,11 @@ class Dispatcher:
             request.body = _decode(request, bytes(request.frame))
         request.frame = _NO_FRAME  # it may be large, and the answer may take minutes
         request.channel.frame_decoded()
-        return await self._handle(request, size).wait()
+        reply = await self._handle(request, size).wait()
+        if size > REQUEST_BYTES_DECODED_AT_ONCE:
+            holder, request.body = [request.body], None
+            await self._in_thread(request.session, size, _let_go, holder)
+        return reply
 
     def _handle(self, request: AnyRequest, size: int = 0) -> Reply:
         """`size` is that of the request if it was decoded in a thread."""
@@ -91,7 +96,7 @@ class Dispatcher:
             return result
         self._count(request.api, result)
         if is_long(result):
-            return Reply.when(self._encode_in_thread(request.session, size, result))
+            return Reply.when(self._encode_in_thread(request.session, size, [result]))
         return Reply.now([encode(result)])
 
     async def _encode_later(self, request: AnyRequest, coming: Coroutine[Any, Any, Any], size: int) -> Buffers | None:
@@ -101,10 +106,14 @@ class Dispatcher:
         if isinstance(result, _ENCODED):
             return [result]
         self._count(api, result)
-        return await self._encode_in_thread(session, size, result) if is_long(result) else [encode(result)]
+        if not is_long(result):
+            return [encode(result)]
+        holder = [result]
+        del result  # the thread lets go of it
+        return await self._encode_in_thread(session, size, holder)
 
-    async def _encode_in_thread(self, session: Session, size: int, result: Entity) -> Buffers:
-        return [await self._in_thread(session, size, encode, result)]
+    async def _encode_in_thread(self, session: Session, size: int, holder: list[Entity]) -> Buffers:
+        return [await self._in_thread(session, size, _encode_at_last, holder)]
 
     async def _in_thread(self, session: Session, size: int, function: Callable[..., T], *args: Any) -> T:
         return await self._broker.codecs.run(session.user, size, function, *args)
@@ -114,6 +123,21 @@ class Dispatcher:
         code = getattr(result, "error_code", None)
         if code:
             self._broker.metrics.requests.failed(api.key, ErrorCode(code).name)
+
+
+def _encode_at_last(holder: list[Entity]) -> bytes:
+    """Encode the answer in a list, and let go of it."""
+    encoded = encode(holder[0])
+    _let_go(holder)
+    return encoded
+
+
+def _let_go(holder: list[Entity]) -> None:
+    """Free the entity in a list, in a thread and bit by bit: that of half a million elements takes 0.1 s at once."""
+    entity = holder.pop()
+    arrays = list(arrays_of(entity))
+    del entity
+    let_go(*arrays)
 
 
 def _with_own_frame(request: AnyRequest) -> AnyRequest:

@@ -5,13 +5,14 @@ import struct
 
 import pytest
 
-from penstock.model.limits import REQUEST_ELEMENTS_MAX
+from penstock.model.limits import REQUEST_ELEMENTS_MAX, REQUEST_NAMES_MAX
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import decode_request
 from penstock.protocol.kafka.primitives import MalformedRequest
 from tests.support.wire import API_KEYS, encode_body
 
 METADATA = API_KEYS["metadata"]
+DELETE_GROUPS = API_KEYS["delete_groups"]
 FIND_COORDINATOR = API_KEYS["find_coordinator"]
 NAMES = {key: name for name, key in API_KEYS.items()}
 
@@ -51,7 +52,7 @@ def test_more_elements_than_any_request_needs_are_refused() -> None:
     one = struct.pack(">h1s", 1, b"t") + half
     key = API_KEYS["offset_fetch"]
     assert len(decode_request(key, 5, struct.pack(">h1si", 1, b"g", 1) + one, 0).topics) == 1
-    with pytest.raises(MalformedRequest, match="more than 500000 elements"):
+    with pytest.raises(MalformedRequest, match="more elements in arrays than a request may have"):
         decode_request(key, 5, struct.pack(">h1si", 1, b"g", 2) + one + one, 0)
 
 
@@ -81,3 +82,13 @@ def test_what_a_client_writes_is_walked_over_as_kio_reads_it(key: int) -> None:
     for version in range(api.oldest, api.newest + 1):
         body = encode_body(NAMES[key], version, {})
         decode_request(key, version, b"before" + body, 6)
+
+
+def test_requests_that_name_no_partitions_have_fewer() -> None:
+    for count in (REQUEST_NAMES_MAX, REQUEST_NAMES_MAX + 1):
+        body = struct.pack(">i", count) + b"\x00\x01g" * count
+        if count <= REQUEST_NAMES_MAX:
+            assert len(decode_request(DELETE_GROUPS, 0, body, 0).groups_names) == count
+            continue
+        with pytest.raises(MalformedRequest, match="more elements in arrays than a request may have"):
+            decode_request(DELETE_GROUPS, 0, body, 0)

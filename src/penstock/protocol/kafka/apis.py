@@ -53,6 +53,10 @@ DESCRIBE_TRANSACTIONS: Final = 65
 LIST_TRANSACTIONS: Final = 66
 GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
 PUSH_TELEMETRY: Final = 72
+# FindCoordinator, LeaveGroup, DescribeGroups, ListGroups, DeleteTopics, CreateAcls, DeleteAcls, AlterConfigs,
+# DeleteGroups, IncrementalAlterConfigs, quotas, SCRAM users, DescribeTransactions, ListTransactions.
+ABOUT_NAMES: Final = frozenset({10, 13, 15, 16, 20, 30, 31, 33, 42, 44, 48, 49, 50, 51, 65, 66})
+"""Requests that name no partitions, but groups, rules, users or transactional ids, or what is to be changed."""
 
 APIS: dict[int, Api] = {
     api.key: api

@@ -79,13 +79,16 @@ class _Nested:
 Step = int | _Sized | _Tags | _Nested
 
 
-def check_arrays(entity_type: type, buffer: Buffer, position: int) -> None:
-    """Raise MalformedRequest for an array in the message at `position` that its bytes cannot hold, or a long string."""
+def check_arrays(entity_type: type, buffer: Buffer, position: int, most: int = REQUEST_ELEMENTS_MAX) -> None:
+    """Raise MalformedRequest for an array in the message at `position` that its bytes cannot hold, or a long string.
+
+    Its arrays may have `most` elements together.
+    """
     steps, flexible = _plan(entity_type, len(buffer) - position > STRING_BYTES_MAX)
     if not steps:
         return
     try:
-        _walk(steps, flexible, buffer, position, [REQUEST_ELEMENTS_MAX], [TAGGED_FIELDS_MAX])
+        _walk(steps, flexible, buffer, position, [most], [TAGGED_FIELDS_MAX])
     except (IndexError, error):
         raise MalformedRequest("the message ends too early") from None
 
@@ -132,7 +135,7 @@ def _walk_nested(step: _Nested, flexible: bool, buffer: Buffer, position: int, r
         raise MalformedRequest("an array longer than the request")
     room[0] -= count
     if room[0] < 0:
-        raise MalformedRequest(f"more than {REQUEST_ELEMENTS_MAX} elements in arrays")
+        raise MalformedRequest("more elements in arrays than a request may have")
     steps = step.steps
     if len(steps) == 1 and isinstance(steps[0], int):
         return position + count * steps[0]

@@ -16,12 +16,13 @@ import dataclasses
 import datetime
 import functools
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from penstock.model.ids import NO_TOPIC_ID
-from penstock.model.limits import ELEMENTS_ENCODED_AT_ONCE
+from penstock.model.limits import ELEMENTS_ENCODED_AT_ONCE, REQUEST_ELEMENTS_MAX, REQUEST_NAMES_MAX
+from penstock.protocol.kafka.apis import ABOUT_NAMES
 from penstock.protocol.kafka.array_bounds import check_arrays
 from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.protocol.kafka.quick_kio import EntityType, KioErrorCode, entity_reader, entity_writer, kio_index
@@ -142,7 +143,8 @@ def request_reader(api_key: int, version: int) -> Any:
 def decode_request(api_key: int, version: int, frame: bytes, position: int) -> Entity:
     """The request whose body starts at `position`. Raises MalformedRequest."""
     if position < len(frame):
-        check_arrays(request_schema(api_key, version), frame, position)
+        most = REQUEST_NAMES_MAX if api_key in ABOUT_NAMES else REQUEST_ELEMENTS_MAX
+        check_arrays(request_schema(api_key, version), frame, position, most)
     try:
         return request_reader(api_key, version)(frame, position)[0]
     except KeyError:  # a tagged field that this version of the schema does not know
@@ -198,6 +200,22 @@ def _array_fields(entity_class: type[object]) -> tuple[str, ...]:
     if not dataclasses.is_dataclass(entity_class):
         return ()
     return tuple(item.name for item in dataclasses.fields(entity_class) if str(item.type).startswith("tuple"))
+
+
+def arrays_of(entity: Entity) -> Iterator[list[Any]]:
+    """The elements of long arrays in an entity, and in their elements, as lists that can be emptied in this order.
+
+    An entity cannot: whoever lets go of one lets go of all of its elements at once.
+    """
+    for name in _array_fields(entity.__class__):
+        array = getattr(entity, name)
+        if not array:
+            continue
+        if len(array) > ELEMENTS_ENCODED_AT_ONCE:
+            yield list(array)
+        if _array_fields(array[0].__class__):
+            for element in array:
+                yield from arrays_of(element)
 
 
 def encode(entity: Entity) -> bytes:

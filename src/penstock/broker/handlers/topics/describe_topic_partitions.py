@@ -14,7 +14,8 @@ Version notes: none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from penstock.broker.answers.authorized_operations import topic_operations
@@ -35,24 +36,29 @@ if TYPE_CHECKING:
 
 PARTITIONS_MAX = 2_000
 """Kafka's max.request.partition.size.limit."""
+NAMES_AT_ONCE = 1_000
 
 
 async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
     body = request.body
     cursor = body.cursor
-    named = [topic.name for topic in body.topics]
+    turns = Turns()
+    named: list[str] = []
+    for each in body.topics:
+        named.append(each.name)
+        await turns.pause()
     if cursor is not None and (
         cursor.partition_index < 0 or not cursor.topic_name or (named and cursor.topic_name not in named)
     ):
-        return _answer([_failed(name, ErrorCode.INVALID_REQUEST, NOT_ASKED) for name in named], None)
+        return await _all_failed(named, ErrorCode.INVALID_REQUEST)
     if cursor is None and "" in named:  # Kafka stumbles over it, and answers nothing else
-        return _answer([_failed(name, ErrorCode.UNKNOWN_SERVER_ERROR, NOT_ASKED) for name in named], None)
+        return await _all_failed(named, ErrorCode.UNKNOWN_SERVER_ERROR)
     start = cursor.topic_name if cursor is not None else ""
     room = min(max(body.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []
-    turns = Turns()
+    wanted = await _names(named, start) if named else broker.topics.names_from(start)
     may_describe = broker.access.allows_topic if named else broker.access.shows_topic
-    for name in _names(broker, named, start):
+    for name in wanted:
         await turns.pause()
         if not may_describe(request.session, Operation.DESCRIBE, name):
             if named:
@@ -74,10 +80,21 @@ async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
     return _answer(topics, None)
 
 
-def _names(broker: Broker, named: list[str], start: str) -> Iterator[str]:
-    if named:
-        return (name for name in sorted(set(named)) if name >= start)
-    return broker.topics.names_from(start)
+async def _names(named: list[str], start: str) -> Iterable[str]:
+    """Each name once, in order, from one on."""
+    return await asyncio.to_thread(_sorted, named, start) if len(named) > NAMES_AT_ONCE else _sorted(named, start)
+
+
+def _sorted(named: list[str], start: str) -> Iterable[str]:
+    return sorted({name for name in named if name >= start})
+
+
+async def _all_failed(named: list[str], code: ErrorCode) -> bytes:
+    topics, turns = [], Turns()
+    for name in named:
+        topics.append(_failed(name, code, NOT_ASKED))
+        await turns.pause()
+    return _answer(topics, None)
 
 
 def _answer(topics: list[bytes], next_cursor: tuple[str, int] | None) -> bytes:
