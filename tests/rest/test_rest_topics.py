@@ -136,6 +136,13 @@ def test_internal_topics_are_shown_on_request_and_not_changed(rest: Rest) -> Non
         ({"partitions": 3}, "INVALID_REQUEST", "name: Field required"),
         ({"name": "x", "configs": {"retention.ms": "soon"}}, "INVALID_CONFIG", "Not a number"),
         ({"name": "x", "configs": {"retention": 1}}, "INVALID_CONFIG", "GET the configs"),
+        ({"name": "x", "configs": {"a": []}}, "INVALID_REQUEST", "configs.a: should be a text, a number or a boolean"),
+        ({"name": "x", "configs": dict.fromkeys(map(str, range(201)), 1)}, "INVALID_REQUEST", "configs: there are 201"),
+        (
+            dict.fromkeys(map(str, range(20_000)), 1),
+            "INVALID_REQUEST",
+            "there are 20000 fields; leave out all but name",
+        ),
         ([], "INVALID_REQUEST", "body"),
         (b'{"name" 7}', "INVALID_REQUEST", "not JSON (Expecting ':' delimiter, at character 8); send JSON in UTF-8"),
         (b"\xff", "INVALID_REQUEST", "the body is not JSON; send JSON in UTF-8"),

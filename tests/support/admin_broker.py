@@ -28,6 +28,7 @@ from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import response_reader
 from penstock.runtime.clock import SystemClock
+from penstock.security.access import Access
 from penstock.storage.interface import LogEngine
 from penstock.storage.metadata.store import MetadataStore
 from tests.support.channel import handled, open_channel, request_on
@@ -40,13 +41,21 @@ T = TypeVar("T")
 class AdminBroker:
     """One node with its own event loop; `call` and `run` block until there is an answer."""
 
-    def __init__(self, store: MetadataStore | None = None, *, logs: LogEngine | None = None, **settings: Any) -> None:
-        """`logs`: an engine that keeps records."""
+    def __init__(
+        self,
+        store: MetadataStore | None = None,
+        *,
+        logs: LogEngine | None = None,
+        access: Access | None = None,
+        **settings: Any,
+    ) -> None:
+        """`logs`: an engine that keeps records; `access`: the rights of whoever asks, all of them without it."""
         self._runner = asyncio.Runner()
         self.store = store or MetadataStore(None)
         self.settings = Settings.model_validate(settings)
         self.engine = PlainEngine()
         self.logs: LogEngine = logs or self.engine
+        self.access = access or Access()
         self.topics = TopicTable()
         self.record_worker = RecordWorker()
         self.controller, self.broker = self.run(self._build())
@@ -54,7 +63,7 @@ class AdminBroker:
 
     async def _build(self) -> tuple[Controller, Broker]:
         parts: dict[str, Any] = {"settings": self.settings, "topics": self.topics}
-        controller = Controller(store=self.store, engine=self.logs, **parts)
+        controller = Controller(store=self.store, engine=self.logs, authorizer=self.access.authorizer, **parts)
         controller.load()
         self.partitions = PartitionTable(engine=self.logs, topics=self.topics)
         parts |= {"controller": controller, "partitions": self.partitions, "clock": SystemClock()}
@@ -88,6 +97,7 @@ class AdminBroker:
             record_worker=self.record_worker,
             metrics=metrics,
             flow=FlowControl(1 << 30),
+            access=self.access,
             **parts,
         )
         return controller, broker

@@ -30,6 +30,7 @@ from penstock.model.varint import signed_bytes, signed_size
 
 _NULL = signed_bytes(-1)
 _NUMBERS_BYTES_MAX = 32  # lengths and deltas of a record, without the length of its value
+_SHORT_BYTES = 1 << 13  # a length below it takes two bytes at most, any other five
 
 
 class NewRecord(NamedTuple):
@@ -127,10 +128,17 @@ def append_record(payload: bytearray, record: NewRecord, timestamp_delta: int, o
 
 
 def record_bytes_max(record: NewRecord) -> int:
-    """The most bytes that `append_record` adds, for filling batches; names of headers are taken for ASCII."""
+    """The most bytes that `append_record` adds, for filling batches."""
     key, value, headers, _ = record
     value_bytes = len(value) if value else 0
     size = _NUMBERS_BYTES_MAX + len(key or b"") + value_bytes + signed_size(value_bytes)
     if headers:
-        size += sum(len(name) + len(content or b"") + 4 for name, content in headers)
+        size += sum([_header_bytes_max(name, content) for name, content in headers])
     return size
+
+
+def _header_bytes_max(name: str, content: bytes | None) -> int:
+    size = len(name) if name.isascii() else len(name.encode("utf-8", "surrogateescape"))
+    if content:
+        size += len(content)
+    return size + (4 if size < _SHORT_BYTES else 10)

@@ -9,6 +9,7 @@ librdkafka sends one bare block. Penstock writes xerial's, which every client re
 
 from __future__ import annotations
 
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from typing import Any, Final
 
@@ -39,6 +40,7 @@ _STREAMS: Final[dict[int, Any]] = {GZIP: cramjam.gzip, LZ4: cramjam.lz4, ZSTD: c
 # cramjam's message where the output buffer is too small, as opposed to bad input.
 _OUTPUT_FULL: Final = "failed to write whole buffer"
 _FIRST_OUTPUT_BYTES: Final = 64 * 1024
+_MAPPED_BYTES: Final = 8 * 1024 * 1024
 
 
 class DecompressedTooLarge(KafkaError):
@@ -78,7 +80,7 @@ def _decompress_stream(stream: Any, data: Buffer, limit: int) -> Buffer:
     """Decompress into a buffer that grows fourfold until the output fits or the limit is reached."""
     size = min(limit, max(_FIRST_OUTPUT_BYTES, 4 * len(data)))
     while True:
-        output = bytearray(size)
+        output = _output(size)
         try:
             written = stream.decompress_into(data, output)
             return memoryview(output)[:written]
@@ -88,6 +90,11 @@ def _decompress_stream(stream: Any, data: Buffer, limit: int) -> Buffer:
             if size >= limit:
                 raise _too_large(limit) from None
             size = min(limit, 4 * size)
+
+
+def _output(size: int) -> bytearray | mmap:
+    """Room for output. Large ones are mapped: a bytearray is filled with zeros first, which holds up all threads."""
+    return bytearray(size) if size < _MAPPED_BYTES else mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 def _compress_xerial(data: memoryview) -> bytes:

@@ -7,7 +7,7 @@ the answer. Our own bugs are assertions and never get a code of their own.
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, Self
 
 
 class ErrorCode(enum.IntEnum):
@@ -157,6 +157,14 @@ class KafkaError(Exception):
         super().__init__(message or code.name)
         self.code = code
         self.message = message or None
+
+    def kept(self) -> Self:
+        """The error as one of many results: without the frames that it passed.
+
+        They would hold it as it holds them, each with the request's memory, until a full garbage collection.
+        """
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Errors come back from other processes, too."""

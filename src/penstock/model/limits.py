@@ -53,8 +53,8 @@ FRAME_BYTES_BEFORE_LOGIN_MAX: Final = 64 * KIB
 # Arrays of a request may have this many elements together: more than twice the partitions that a node may have. Each
 # becomes an object or two, and a frame of frame_bytes_max could otherwise ask for gigabytes of them.
 REQUEST_ELEMENTS_MAX: Final = 500_000
-# The same for requests about groups, users, rules, quotas and transactions, and for changes by name, of which nobody asks
-# for more at once; Kafka's controller makes 10,000 changes for a request.
+# The same for requests about groups, users, rules, quotas and transactions, and for changes by name: nobody asks for
+# more at once, and Kafka's controller makes 10,000 changes for a request.
 REQUEST_NAMES_MAX: Final = 50_000
 # Tagged fields in the header of a request, and as many in its body. Clients have hardly any, and those that the broker
 # does not know (KIP-482) are skipped one by one, on the event loop: a frame of frame_bytes_max has room for millions.

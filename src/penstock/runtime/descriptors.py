@@ -5,6 +5,7 @@ Many systems start a process with a soft limit of 1,024 under a hard one that is
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import resource
@@ -50,6 +51,11 @@ def left() -> int | None:
     except OSError:
         return None
     return max(0, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - used) if used else None
+
+
+def lacks_descriptors(error: BaseException | None) -> bool:
+    """Whether the process or the system had no descriptor left: nothing was opened, and a later try may succeed."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
 def raise_limit(wanted: int) -> int:

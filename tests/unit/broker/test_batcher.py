@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from penstock.broker.records.appender import RecordAppender
 from penstock.broker.records.batcher import Batcher, Gatherer
@@ -14,9 +17,10 @@ from penstock.cluster.partition import Partition
 from penstock.cluster.role import Leader
 from penstock.cluster.topics import TopicTable
 from penstock.model.batch import iter_headers
-from penstock.model.batch_builder import NewRecord
+from penstock.model.batch_builder import NewRecord, append_record, record_bytes_max
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId
+from penstock.model.record import Headers
 from penstock.observability.metrics import BrokerMetrics
 from penstock.storage.interface import Log
 from tests.support.engine_bench import TOPIC, EngineBench, MemoryBench
@@ -43,12 +47,14 @@ class Gathering:
     def _on_flushed(self, log: Log) -> None:
         self.partition.log_advanced()
 
-    def add(self, value: bytes, key: bytes | None = None) -> None:
+    def add(
+        self, value: bytes, key: bytes | None = None, *, headers: Headers = (), timestamp: int | None = None
+    ) -> None:
         def done(offset: int, error: KafkaError | None) -> None:
             assert value not in self.told, "told twice"
             self.told[value] = offset if error is None else error.code
 
-        self.gatherer.add(NewRecord(key, value), done)
+        self.gatherer.add(NewRecord(key, value, headers, timestamp), done)
 
     def turn(self) -> None:
         turns, self.turns[:] = list(self.turns), []
@@ -101,6 +107,130 @@ def test_one_that_is_too_large_takes_no_other_with_it(bench: EngineBench | Memor
     world.add(b"after")
     world.settle()
     assert world.told == {b"before": 0, b"x" * 2000: ErrorCode.MESSAGE_TOO_LARGE, b"after": 1}
+
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize("bad", ["first", "middle", "last"])
+@pytest.mark.parametrize("ahead_ms", [2 * HOUR_MS, None], ids=["too far ahead", "the largest number"])
+def test_one_with_a_bad_time_takes_no_other_with_it(tmp_path: Path, bad: str, ahead_ms: int | None) -> None:
+    world = Gathering(EngineBench(tmp_path), timestamp_after_max_ms=HOUR_MS)
+    now_ms = world.bench.clock.now_ms()
+    for name in ("first", "middle", "last"):
+        too_late = (1 << 63) - 1 if ahead_ms is None else now_ms + ahead_ms
+        world.add(name.encode(), timestamp=too_late if name == bad else now_ms)
+    world.settle()
+    good = [name for name in ("first", "middle", "last") if name != bad]
+    assert world.told == {
+        bad.encode(): ErrorCode.INVALID_TIMESTAMP,
+        **{name.encode(): offset for offset, name in enumerate(good)},
+    }
+    assert world.bench.values() == good
+    assert world.batches() == [2], "one with a bad time costs the others no batch of their own"
+
+
+def test_one_that_is_too_old_takes_no_other_with_it(tmp_path: Path) -> None:
+    world = Gathering(EngineBench(tmp_path), timestamp_before_max_ms=HOUR_MS)
+    now_ms = world.bench.clock.now_ms()
+    world.add(b"old", timestamp=now_ms - HOUR_MS - 1)
+    world.add(b"just right", timestamp=now_ms - HOUR_MS)
+    world.add(b"timeless", timestamp=-1)
+    world.settle()
+    assert world.told == {b"old": ErrorCode.INVALID_TIMESTAMP, b"just right": 0, b"timeless": 1}
+
+
+def test_a_message_of_later_in_the_turn_is_measured_by_its_own_time(tmp_path: Path) -> None:
+    world = Gathering(EngineBench(tmp_path), timestamp_after_max_ms=0)
+    world.add(b"a", timestamp=world.bench.clock.now_ms())
+    world.bench.clock.advance(5)
+    world.add(b"b", timestamp=world.bench.clock.now_ms())
+    world.settle()
+    assert world.told == {b"a": 0, b"b": 1}
+
+
+def test_where_the_log_stamps_messages_they_may_bring_any_time(tmp_path: Path) -> None:
+    world = Gathering(EngineBench(tmp_path), log_append_time=True, timestamp_after_max_ms=HOUR_MS)
+    world.add(b"a", timestamp=(1 << 63) - 1)
+    world.settle()
+    assert world.told == {b"a": 0}
+
+
+def test_names_of_headers_count_with_all_their_bytes(bench: EngineBench | MemoryBench) -> None:
+    world = Gathering(bench, max_message_bytes=10_000)
+    for number in range(4):
+        world.add(b"%d" % number, headers=(("\N{GRINNING FACE}" * 1_000, b""),))  # 4,000 bytes
+    world.settle()
+    assert world.told == {b"0": 0, b"1": 1, b"2": 2, b"3": 3}
+    assert world.batches() == [2, 2]
+
+
+def test_messages_that_only_fit_apart_are_stored_apart_and_in_order(tmp_path: Path) -> None:
+    """Noise grows by packing, which is not known before the batch is made."""
+    world = Gathering(EngineBench(tmp_path), max_message_bytes=1 << 20, compression_type="gzip")
+    noise = [random.Random(number).randbytes(524_220) for number in range(2)]
+    for value in noise:
+        world.add(value)
+    world.settle()
+    assert world.told == {value: offset for offset, value in enumerate(noise)}
+    assert [record.value for record in world.bench.records()] == noise
+
+
+def test_one_that_becomes_too_old_before_the_turn_ends_takes_no_other_with_it(tmp_path: Path) -> None:
+    world = Gathering(EngineBench(tmp_path), timestamp_before_max_ms=HOUR_MS)
+    now_ms = world.bench.clock.now_ms()
+    names = [b"%d" % number for number in range(7)]
+    world.add(b"old", timestamp=now_ms - HOUR_MS)
+    for name in names:
+        world.add(name, timestamp=now_ms)
+    world.bench.clock.advance(1)
+    world.settle()
+    assert world.told == {b"old": ErrorCode.INVALID_TIMESTAMP, **{name: offset for offset, name in enumerate(names)}}
+    assert world.bench.values() == [name.decode() for name in names]
+
+
+def test_a_refusal_that_is_not_about_messages_is_not_tried_piece_by_piece(tmp_path: Path) -> None:
+    world = Gathering(EngineBench(tmp_path))
+    for number in range(8):
+        world.add(b"%d" % number)
+    world.partition.become_follower(1)
+    world.settle()
+    assert set(world.told.values()) == {ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    assert len(world.told) == 8
+
+
+def test_a_sender_that_sends_more_when_it_is_told_keeps_its_order(tmp_path: Path) -> None:
+    """Whatever is added while senders are told comes behind all that was there before."""
+    world = Gathering(EngineBench(tmp_path), timestamp_before_max_ms=HOUR_MS)
+    now_ms = world.bench.clock.now_ms()
+
+    def refused(offset: int, error: KafkaError | None) -> None:
+        assert error is not None
+        world.add(b"x" * (1 << 20), timestamp=now_ms)  # has no room beside any other
+        world.add(b"third", timestamp=now_ms)
+
+    world.gatherer.add(NewRecord(None, b"old", (), now_ms - HOUR_MS), refused)
+    world.add(b"first", timestamp=now_ms)
+    world.add(b"second", timestamp=now_ms)
+    world.bench.clock.advance(1)
+    world.settle()
+    world.settle()
+    assert world.told == {b"first": 0, b"second": 1, b"x" * (1 << 20): ErrorCode.MESSAGE_TOO_LARGE, b"third": 2}
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    st.sampled_from([0, 1, 8191, 8192, 70_000, 1 << 20]),
+    st.sampled_from([0, 1, 8191, 8192, 70_000, 1 << 20]),
+    st.integers(1, 20),
+)
+@settings(max_examples=30, deadline=None)
+def test_no_record_is_larger_than_it_is_taken_for(name: str, name_bytes: int, content_bytes: int, count: int) -> None:
+    headers = ((name + "n" * name_bytes, b"c" * content_bytes),) * count
+    record = NewRecord(b"k" * name_bytes, b"v" * content_bytes, headers)
+    payload = bytearray()
+    append_record(payload, record, -(1 << 62), 1 << 30)
+    assert len(payload) <= record_bytes_max(record)
 
 
 def test_compacted_topics_want_keys(bench: EngineBench | MemoryBench) -> None:

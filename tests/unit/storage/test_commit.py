@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from penstock.runtime.files import File, Files, RealFiles
+from penstock.storage.flush import group_commit
 from penstock.storage.flush.flushable import Flushable
 from penstock.storage.flush.group_commit import FlushMode, GroupCommit
 from penstock.storage.flush.sync_cost import LoopSync, SyncCost
+from penstock.storage.log.unflushed_files import DirectoryEntry
 from penstock.storage.observer import SilentObserver
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.fixed_threshold import FixedThreshold
@@ -152,6 +154,52 @@ def test_a_failure_finds_its_log_and_spares_the_others(tmp_path: Path, threshold
     commit.stop()
 
 
+class NewFile(OneFile):
+    """One whose name is new in its directory."""
+
+    def __init__(self, files: Files, path: Path) -> None:
+        super().__init__(files, path)
+        self._entry = DirectoryEntry(files, path.parent, self.file)
+
+    def flush_targets(self) -> tuple[int, list[File]]:
+        return self.log_end, [self.file, self._entry]
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_directory_that_finds_no_descriptor_is_synced_with_everything(tmp_path: Path, number: int) -> None:
+    files = FaultyFiles(tmp_path)
+    commit = GroupCommit(files, tmp_path, cost=FixedThreshold(99))
+    commit.start(lambda log: None, lambda *_: None, in_thread=False)
+    logs = [NewFile(files, tmp_path / name) for name in ("new", "bad", "fine")]
+    files.fail(Kind.SYNC_DIRECTORY, number, times=2)
+    files.fail(Kind.SYNC, errno.EIO, path="bad")
+    for log in logs:
+        log.append(commit)
+    commit.run_round()
+    assert files.changes[-1].kind is Kind.SYNC_ALL
+    commit.finish_rounds()
+    assert [log.flushed for log in logs] == [1, 0, 1]
+    assert [log.error is None for log in logs] == [True, False, True]
+    commit.stop()
+
+
+@pytest.mark.parametrize("threshold", [0, 99])
+def test_no_descriptor_and_a_failed_sync_of_everything_are_a_failure(tmp_path: Path, threshold: int) -> None:
+    """Whichever comes first: syncfs tells of an error once, so that the next one proves nothing."""
+    files = FaultyFiles(tmp_path)
+    commit = GroupCommit(files, tmp_path, cost=FixedThreshold(threshold))
+    commit.start(lambda log: None, lambda *_: None, in_thread=False)
+    log = NewFile(files, tmp_path / "new")
+    files.fail(Kind.SYNC_DIRECTORY, errno.EMFILE)
+    files.fail(Kind.SYNC_ALL, errno.EIO)
+    log.append(commit)
+    commit.run_round()
+    commit.finish_rounds()
+    assert log.flushed == 0
+    assert log.error is not None
+    commit.stop()
+
+
 def test_a_listener_that_fails_does_not_keep_the_others_waiting(tmp_path: Path) -> None:
     commit = GroupCommit(RealFiles(), tmp_path)
     logs = [OneFile(RealFiles(), tmp_path / str(index)) for index in range(3)]
@@ -187,6 +235,18 @@ def test_interval_syncs_by_itself(tmp_path: Path) -> None:
     log = OneFile(RealFiles(), tmp_path / "a")
     log.append(commit)
     loop.run_until(lambda: log.flushed == 1)
+    commit.stop()
+
+
+def test_interval_syncs_before_its_time_when_many_files_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_commit, "_INTERVAL_LOGS_MAX", 3)
+    loop = Loop()
+    commit = GroupCommit(RealFiles(), tmp_path, mode=FlushMode.INTERVAL, interval_ms=3_600_000)
+    commit.start(lambda log: None, loop.call_soon)
+    logs = [OneFile(RealFiles(), tmp_path / str(index)) for index in range(3)]
+    for log in logs:
+        log.append(commit)
+    loop.run_until(lambda: all(log.flushed == 1 for log in logs))
     commit.stop()
 
 

@@ -16,6 +16,7 @@ from penstock.storage.engine.disk_engine import DiskEngine
 from penstock.storage.interface import LogState
 from penstock.testing.faulty_files import FaultyFiles, Kind
 from tests.support.engine_bench import TOPIC, EngineBench
+from tests.support.fixed_threshold import FixedThreshold
 
 
 def test_written_flushed_and_there_after_a_restart(tmp_path: Path) -> None:
@@ -169,6 +170,55 @@ def test_no_room_for_a_recovery_point_is_no_reason_to_go_offline(tmp_path: Path)
     bench.engine.tick()
     bench.settle()
     assert log.snapshot_end == 1
+    bench.engine.close()
+
+
+def test_no_descriptor_is_a_refusal_and_no_reason_to_go_offline(tmp_path: Path) -> None:
+    files = FaultyFiles(tmp_path)
+    bench = EngineBench(tmp_path, files, cost=FixedThreshold(99), checkpoint_bytes=65536)
+    bench.create("prices", TOPIC)
+    bench.start()
+    files.fail(Kind.CREATE, errno.EMFILE, path=".log")
+    with pytest.raises(KafkaError) as refused:
+        bench.append("x" * 70_000)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    files.fail(Kind.SYNC_DIRECTORY, errno.EMFILE)  # by the flush round
+    bench.append("x" * 70_000)
+    bench.settle()
+    log = bench.engine.log(PartitionId(TOPIC, 0))
+    assert (log.state, log.flushed) == (LogState.ONLINE, 1)
+    files.fail(Kind.SYNC_DIRECTORY, errno.EMFILE)  # by the recovery point
+    bench.engine.tick()
+    bench.settle()
+    assert (log.state, log.snapshot_end) == (LogState.ONLINE, -1)
+    bench.engine.tick()
+    bench.settle()
+    assert log.snapshot_end == 1
+    bench.engine.close()
+
+
+@pytest.mark.parametrize("where", [(Kind.SYNC_DIRECTORY, errno.EMFILE, ""), (Kind.WRITE, errno.ENOSPC, ".snapshot")])
+def test_retention_that_cannot_write_its_recovery_point_is_tried_again(
+    tmp_path: Path, where: tuple[Kind, int, str]
+) -> None:
+    files = FaultyFiles(tmp_path)
+    bench = EngineBench(tmp_path, files)
+    bench.create("prices", TOPIC)
+    bench.declare("prices", TOPIC, segment_bytes=100_000, retention_ms=1000)
+    bench.start()
+    for _ in range(3):
+        bench.append("x" * 90_000)
+        bench.clock.advance(600)
+        bench.settle()
+    log = bench.engine.log(PartitionId(TOPIC, 0))
+    kind, number, path = where
+    files.fail(kind, number, path=path)
+    bench.engine.run_retention(bench.clock.now_ms())
+    bench.settle()
+    assert (log.state, log.log_start) == (LogState.ONLINE, 0)
+    bench.engine.run_retention(bench.clock.now_ms())
+    bench.settle()
+    assert (log.state, log.log_start) == (LogState.ONLINE, 2)
     bench.engine.close()
 
 

@@ -18,6 +18,7 @@ from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics
 from penstock.broker.delivery.dead_letters import DeadLetters
 from penstock.broker.delivery.described_members import describe_members
 from penstock.broker.delivery.outgoing import Outgoing, Sink
+from penstock.broker.delivery.reading.unpacking import Unpacking
 from penstock.broker.delivery.redelivery_reader import RedeliveryReader
 from penstock.broker.delivery.scheduler import Scheduler
 from penstock.broker.delivery.topic_feed import TopicFeed
@@ -50,6 +51,7 @@ class LiveSubscription:
         commits: Commits,
         refreshes: RefreshListener,
         dead_letter_topics: DeadLetterTopics,
+        unpacking: Unpacking,
     ) -> None:
         self.name = core.name
         self.topic = core.topic
@@ -61,7 +63,7 @@ class LiveSubscription:
         wake = self._turn.request
         self._outgoing = Outgoing(core)
         self._sinks = self._outgoing.sinks
-        self._feed = TopicFeed(core, self._outgoing, clock, latency, wake)
+        self._feed = TopicFeed(core, self._outgoing, clock, latency, unpacking, wake)
         self._redelivery = RedeliveryReader(core, self._feed, self._outgoing, clock, wake)
         self._dead_letters = DeadLetters(core, self._feed, dead_letter_topics, clock, wake)
         self._timer: asyncio.TimerHandle | None = None

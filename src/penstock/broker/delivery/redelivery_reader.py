@@ -8,7 +8,7 @@ from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
 from penstock.broker.delivery.reading.lookup import Found
-from penstock.broker.delivery.topic_feed import RETRY_MS, TopicFeed
+from penstock.broker.delivery.topic_feed import RETRY_MS, RETRY_MS_MAX, TopicFeed
 from penstock.broker.progress.partition_cursor import PartitionCursor
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
@@ -21,7 +21,9 @@ class RedeliveryReader:
     would get the messages of a partition out of order.
     """
 
-    __slots__ = ("_background", "_clock", "_core", "_feed", "_outgoing", "_redelivery", "_wake", "is_reading")
+    __slots__ = (
+        "_background", "_clock", "_core", "_feed", "_outgoing", "_pauses_ms", "_redelivery", "_wake", "is_reading",
+    )  # fmt: skip
 
     def __init__(
         self, core: Subscription, feed: TopicFeed, outgoing: Outgoing, clock: Clock, wake: Callable[[], None]
@@ -33,6 +35,7 @@ class RedeliveryReader:
         self._clock = clock
         self._wake = wake
         self._background = Background()
+        self._pauses_ms: dict[int, int] = {}  # of partitions that could not be read when they were tried last
         self.is_reading = False
 
     def stop(self) -> None:
@@ -57,14 +60,21 @@ class RedeliveryReader:
             for (cursor, offsets), before in zip(cursors, resets, strict=True):
                 found = await self._feed.find(cursor.partition, offsets)
                 if found is None:
-                    due_ms = self._clock.monotonic_ms() + RETRY_MS
+                    due_ms = self._clock.monotonic_ms() + self._next_pause_ms(cursor.partition)
                     for offset in offsets:
                         self._redelivery.postpone(cursor, offset, due_ms)
-                elif cursor.resets == before:  # delivery has not started elsewhere meanwhile
+                    continue
+                self._pauses_ms.pop(cursor.partition, None)
+                if cursor.resets == before:  # delivery has not started elsewhere meanwhile
                     self._bring(cursor, offsets, found)
         finally:
             self.is_reading = False
             self._wake()
+
+    def _next_pause_ms(self, partition: int) -> int:
+        """Twice the last one: bytes that are wrong do not get better."""
+        pause_ms = self._pauses_ms[partition] = min(2 * self._pauses_ms.get(partition, RETRY_MS // 2), RETRY_MS_MAX)
+        return pause_ms
 
     def _bring(self, cursor: PartitionCursor[Member], offsets: list[int], found: Found) -> None:
         now_ms = self._clock.monotonic_ms()

@@ -22,6 +22,7 @@ from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.live_subscriptions import LiveSubscriptions
 from penstock.broker.delivery.loading import SubscriptionLoader
 from penstock.broker.delivery.outgoing import Sink
+from penstock.broker.delivery.reading.unpacking import Unpacking
 from penstock.broker.delivery.refresh_service import RefreshService
 from penstock.broker.delivery.scheduler import Scheduler
 from penstock.broker.delivery.start_positions import StartPositions
@@ -67,6 +68,7 @@ class Subscriptions:
             appender=context.appender,
             clock=clock,
         )
+        self._unpacking = Unpacking()
         rules = Rules(
             ack_timeout_ms=settings.ack_timeout_ms,
             redelivery_delay_ms=settings.redelivery_delay_ms,
@@ -87,6 +89,7 @@ class Subscriptions:
                 commits=self._commits,
                 refreshes=self._refreshes,
                 dead_letter_topics=self._dead_letter_topics,
+                unpacking=self._unpacking,
             ),
         )
 
@@ -118,6 +121,7 @@ class Subscriptions:
         self._topics.unsubscribe(self._live.topic_changed)
         self._live.stop()
         self._refreshes.stop()
+        self._unpacking.close()
 
     def save_memory(self) -> None:
         for live in self._live.all():

@@ -1,6 +1,7 @@
 """The partitions that a live subscription reads in turn, and the messages that were read ahead of each.
 
-Reads that would wait for the disk go through a thread; a partition that cannot be read is tried again after a while.
+Reads that would wait for the disk go through a thread; a partition that cannot be read is tried again after a while,
+and after a longer one each time if its bytes are wrong, because those do not get better by themselves.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
-from penstock.broker.delivery.reading.feed import Feed
+from penstock.broker.delivery.reading.feed import UNPACKED_BY_ANY_BYTES, Feed
 from penstock.broker.delivery.reading.lookup import Found, find
 from penstock.broker.delivery.reading.record_encoder import Chunk
+from penstock.broker.delivery.reading.unpacking import Unpacking
 from penstock.cluster.partition import Partition
-from penstock.model.errors import KafkaError
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TURN_NS
 from penstock.observability.timings import Timings
 from penstock.runtime.background import Background
@@ -27,6 +30,9 @@ logger = logging.getLogger(__name__)
 TURN_BYTES_MAX = 1 << 20
 """Bytes sent in one turn: after it, transports get a chance to pause their members."""
 RETRY_MS = 1_000
+RETRY_MS_MAX = 60_000
+REPORT_MS = 60_000
+"""A partition that cannot be read is in the log once in this time."""
 
 
 class PartitionFeed:
@@ -36,36 +42,55 @@ class PartitionFeed:
     """
 
     __slots__ = (
-        "_background", "_chunk", "_clock", "_core", "_cursor", "_feed", "_is_preparing", "_latency", "_resets",
-        "_retry_ms", "_wake", "partition",
+        "_background", "_chunk", "_clock", "_core", "_cursor", "_failed_at", "_feed", "_is_counted", "_is_preparing",
+        "_latency", "_pause_ms", "_report_ms", "_resets", "_retry", "_retry_ms", "_unpacking", "_wake", "partition",
     )  # fmt: skip
 
     def __init__(
-        self, partition: Partition, core: Subscription, clock: Clock, latency: Timings, wake: Callable[[], None]
+        self,
+        partition: Partition,
+        core: Subscription,
+        clock: Clock,
+        latency: Timings,
+        unpacking: Unpacking,
+        wake: Callable[[], None],
     ) -> None:
         self.partition = partition
         self._core = core
         self._cursor = core.cursors[partition.index]
         self._clock = clock
         self._latency = latency
+        self._unpacking = unpacking
         self._wake = wake
         self._feed = Feed(partition)
         self._background = Background()
         self._chunk: Chunk | None = None  # read and not all dealt
         self._resets = self._cursor.resets
         self._is_preparing = False  # a thread reads; nothing else may use the feed
-        self._retry_ms = 0  # after a failed read: not before this time
+        self._is_counted = False  # the feed keeps a batch that `unpacking` knows of
+        # After a failed read: where, not before which time, how long that was, and what wakes the subscription then.
+        self._failed_at = -1
+        self._retry_ms = self._pause_ms = 0
+        self._retry: asyncio.TimerHandle | None = None
+        self._report_ms = 0  # the next failure that is logged is not before this time
         partition.add_data_waiter(wake)
 
     def stop(self) -> None:
         self.partition.remove_data_waiter(self._wake)
         self._background.cancel()
+        self._unpacking.release(self._feed)
+        if self._retry is not None:
+            self._retry.cancel()
 
     def forget(self) -> None:
         """Drop what was read ahead."""
         if not self._is_preparing:
-            self._feed.forget()
-            self._chunk = None
+            self._drop()
+
+    def _drop(self) -> None:
+        self._feed.forget()
+        self._unpacking.release(self._feed)
+        self._chunk = None
 
     def check_reset(self) -> None:
         """Drop what was read ahead if delivery starts again elsewhere."""
@@ -109,7 +134,7 @@ class PartitionFeed:
         if (
             self._is_preparing
             or partition.failed
-            or self._retry_ms > now_ms
+            or (self._retry_ms > now_ms and self._is_at_failure)
             or not self._core.dispatch.may_deal_new(cursor)
         ):
             return None
@@ -127,6 +152,7 @@ class PartitionFeed:
             )
         except BlockingIOError:
             self._is_preparing = True
+            self._unpacking.release(self._feed)
             self._background.start(self._prepare(cursor.next_offset))
             return None
         except KafkaError as error:
@@ -134,11 +160,17 @@ class PartitionFeed:
             return None
         if chunk is not None:
             self._core.counters.expired += chunk.expired
+        if self._is_counted:
+            self._is_counted = self._unpacking.note(self._feed)
         return chunk
 
     async def _prepare(self, position: int) -> None:
         try:
-            await asyncio.to_thread(self._feed.prepare, position)
+            if self._feed.is_huge:
+                await self._unpacking.run(self._core.topic, self._feed.prepare_huge)
+            else:
+                await asyncio.to_thread(self._feed.prepare, position)
+            self._is_counted = self._unpacking.note(self._feed)
         except (KafkaError, OSError) as error:
             self._fail(error)
         finally:
@@ -146,23 +178,39 @@ class PartitionFeed:
             self.check_reset()
             self._wake()
 
+    @property
+    def _is_at_failure(self) -> bool:
+        """Whether the next message is still the one that could not be read."""
+        return self.partition.log_start <= self._failed_at == self._cursor.next_offset
+
     def _fail(self, error: Exception) -> None:
-        self._feed.forget()
-        self._chunk = None
-        self._retry_ms = self._clock.monotonic_ms() + RETRY_MS
+        self._drop()
+        is_again = self._is_at_failure and isinstance(error, KafkaError) and error.code is ErrorCode.CORRUPT_MESSAGE
+        pause_ms = self._pause_ms = min(2 * self._pause_ms, RETRY_MS_MAX) if is_again else RETRY_MS
+        self._failed_at = self._cursor.next_offset
+        self._retry_ms = self._clock.monotonic_ms() + pause_ms
         self._report(error)
-        asyncio.get_running_loop().call_later(RETRY_MS / 1000, self._wake)
+        if self._retry is not None:
+            self._retry.cancel()
+        self._retry = asyncio.get_running_loop().call_later(pause_ms / 1000, self._wake)
 
     def _report(self, error: Exception) -> None:
-        logger.error("%s: %s-%d cannot be read: %r", self._core.name, self._core.topic, self.partition.index, error)
+        now_ms = self._clock.monotonic_ms()
+        if now_ms >= self._report_ms:
+            self._report_ms = now_ms + REPORT_MS
+            logger.error("%s: %s-%d cannot be read: %r", self._core.name, self._core.topic, self.partition.index, error)
 
     # --- messages by offset ------------------------------------------------------------------------------------------
 
     async def find(self, offsets: list[int]) -> Found | None:
         """Messages by their offsets; None if they cannot be read now."""
         wall_ms, ttl_ms = self._clock.now_ms(), self.partition.config.message_ttl_ms
+        look_up = partial(find, self.partition, tuple(offsets), ttl_ms=ttl_ms, now_ms=wall_ms)
         try:
-            return await asyncio.to_thread(find, self.partition, tuple(offsets), ttl_ms=ttl_ms, now_ms=wall_ms)
+            try:
+                return await asyncio.to_thread(look_up, limit=UNPACKED_BY_ANY_BYTES)
+            except BlockingIOError:
+                return await self._unpacking.run(self._core.topic, look_up)
         except (KafkaError, OSError) as error:
             self._report(error)
             return None
@@ -171,15 +219,22 @@ class PartitionFeed:
 class TopicFeed:
     """One feed for each partition; `wake` asks for a turn."""
 
-    __slots__ = ("_clock", "_core", "_feeds", "_latency", "_order", "_outgoing", "_wake")
+    __slots__ = ("_clock", "_core", "_feeds", "_latency", "_order", "_outgoing", "_unpacking", "_wake")
 
     def __init__(
-        self, core: Subscription, outgoing: Outgoing, clock: Clock, latency: Timings, wake: Callable[[], None]
+        self,
+        core: Subscription,
+        outgoing: Outgoing,
+        clock: Clock,
+        latency: Timings,
+        unpacking: Unpacking,
+        wake: Callable[[], None],
     ) -> None:
         self._core = core
         self._outgoing = outgoing
         self._clock = clock
         self._latency = latency
+        self._unpacking = unpacking
         self._wake = wake
         self._feeds: dict[int, PartitionFeed] = {}
         self._order: list[PartitionFeed] = []  # the one to be read next comes first
@@ -190,7 +245,7 @@ class TopicFeed:
 
     def watch(self, partition: Partition) -> None:
         """Read a further partition."""
-        feed = PartitionFeed(partition, self._core, self._clock, self._latency, self._wake)
+        feed = PartitionFeed(partition, self._core, self._clock, self._latency, self._unpacking, self._wake)
         self._feeds[partition.index] = feed
         self._order.append(feed)
 

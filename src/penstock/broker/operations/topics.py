@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from penstock.cluster.controller.new_topic import NewTopic
 from penstock.cluster.controller.topics_frontend import Admit, TopicsFrontend
 from penstock.cluster.topics import Topic, TopicTable
-from penstock.model.errors import KafkaError
+from penstock.model.errors import ErrorCode, KafkaError
 from penstock.runtime.turns import Steps, finish
 from penstock.security.access import Access
 from penstock.security.resources import Operation
@@ -41,8 +41,7 @@ class TopicOperations:
         return self._table.get(name)
 
     def may_create(self, session: Session, name: str) -> bool:
-        access, create = self._access, Operation.CREATE
-        return access.shows_cluster(session, create) or access.allows_topic(session, create, name)
+        return self._may(session, Operation.CREATE, name)
 
     async def create(
         self, session: Session, wanted: Sequence[NewTopic], *, validate_only: bool = False, admit: Admit | None = None
@@ -85,15 +84,14 @@ class TopicOperations:
         return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
 
     def _refusals(self, session: Session, operation: Operation, names: Iterable[str]) -> Steps[list[KafkaError | None]]:
+        refused = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)  # one for all: there may be very many
         refusals = []
         for name in names:
-            refusals.append(self._refusal(session, operation, name))
+            refusals.append(None if self._may(session, operation, name) else refused)
             yield
         return refusals
 
-    def _refusal(self, session: Session, operation: Operation, name: str) -> KafkaError | None:
-        try:
-            self._access.check_cluster_or_topic(session, operation, name)
-        except KafkaError as error:
-            return error
-        return None
+    def _may(self, session: Session, operation: Operation, name: str) -> bool:
+        """As `Access.check_cluster_or_topic`, but without an error to raise."""
+        access = self._access
+        return access.shows_cluster(session, operation) or access.allows_topic(session, operation, name)

@@ -86,7 +86,7 @@ class QuotaTable:
                 changes += self._checked(entity, ops, added)
                 results[entity] = None
             except KafkaError as error:
-                results[entity] = error
+                results[entity] = error.kept()
         return results, changes
 
     def _checked(self, entity: Entity, ops: Sequence[tuple[str, float | None]], added: set[Entity]) -> list[Change]:

@@ -14,6 +14,8 @@ from penstock.cluster.topics import TopicTable
 from penstock.model.batch import BatchHeader
 from penstock.model.batch_builder import NewRecord
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.ids import NO_TIMESTAMP
+from penstock.model.timestamps import BadTimestamps
 from penstock.observability.metrics import BrokerMetrics
 from penstock.storage.interface import Appended, LogConfig
 
@@ -53,3 +55,13 @@ def check_key(record: NewRecord, config: LogConfig) -> None:
     """KafkaError for a record without a key where compaction needs one."""
     if record.key is None and config.cleanup_compact:
         raise KafkaError(ErrorCode.INVALID_RECORD, "the topic is compacted and takes no message without a key")
+
+
+def check_time(record: NewRecord, config: LogConfig, now_ms: int) -> None:
+    """KafkaError for a record with a time that the log refuses, and every other record of its batch with it."""
+    timestamp = record.timestamp
+    if timestamp is None or timestamp == NO_TIMESTAMP or config.log_append_time:
+        return
+    earliest, latest = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
+    if not earliest <= timestamp <= latest:
+        raise BadTimestamps(earliest, latest)

@@ -6,6 +6,9 @@
 Messages of one turn of the event loop are one batch: one append and one sync for all of them, and those that come
 during the sync are the next one. A message costs two or three microseconds that way; a batch of its own would cost
 forty. Kafka's clients gather for themselves.
+
+Senders in a batch do not know each other, so none may spoil it for the rest. What can be seen in a message is refused
+before it is in a batch; a batch that the log refuses for what is in it is appended in halves.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from penstock.broker.records.appender import RecordAppender, check_key
+from penstock.broker.records.appender import RecordAppender, check_key, check_time
 from penstock.cluster.partition import Partition
 from penstock.model.batch import HEADER_BYTES, read_header
 from penstock.model.batch_builder import NewRecord, build_batch, record_bytes_max
@@ -23,6 +26,8 @@ from penstock.runtime.clock import Clock
 from penstock.storage.interface import Appended
 
 BATCH_BYTES_MAX: Final = 1 << 20
+# Refusals for which a part of the batch may be to blame. The log is as it was before.
+_OF_A_PART: Final = (ErrorCode.INVALID_TIMESTAMP, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
 Done = Callable[[int, KafkaError | None], None]
 """Called once: with the message's offset when readers see it, or with -1 and the reason why it is not stored."""
@@ -31,7 +36,9 @@ Done = Callable[[int, KafkaError | None], None]
 class Batcher:
     """Holds the records of the next batch. The caller appends it and adds a record again that had no room."""
 
-    __slots__ = ("_appender", "_bytes", "_bytes_max", "_clock", "_config", "_records", "partition")
+    __slots__ = (
+        "_appender", "_bytes", "_bytes_max", "_clock", "_config", "_earliest_ms", "_latest_ms", "_records", "partition",
+    )  # fmt: skip
 
     def __init__(self, partition: Partition, appender: RecordAppender, clock: Clock) -> None:
         self.partition = partition
@@ -40,6 +47,7 @@ class Batcher:
         self._config = partition.config  # read once for a batch: it is asked for every record
         self._records: list[NewRecord] = []
         self._bytes = self._bytes_max = 0
+        self._earliest_ms = self._latest_ms = 0  # what is between them when the batch begins needs no closer look
 
     def add(self, record: NewRecord) -> bool:
         """Add a record, unless the batch has no room for it. KafkaError for a record that can never be stored here.
@@ -48,10 +56,12 @@ class Batcher:
         """
         records = self._records
         if not records:
-            config = self._config = self.partition.config
-            self._bytes_max = min(config.max_message_bytes, BATCH_BYTES_MAX) - HEADER_BYTES
+            self._begin()
         if record.key is None:
             check_key(record, self._config)
+        timestamp = record.timestamp
+        if timestamp is not None and not self._earliest_ms <= timestamp <= self._latest_ms:
+            check_time(record, self._config, self._clock.now_ms())
         size = self._bytes + record_bytes_max(record)
         if size > self._bytes_max and records:
             return False
@@ -59,9 +69,40 @@ class Batcher:
         records.append(record)
         return True
 
+    def _begin(self) -> None:
+        config, now_ms = self.partition.config, self._clock.now_ms()
+        self._config = config
+        self._bytes_max = min(config.max_message_bytes, config.segment_bytes, BATCH_BYTES_MAX) - HEADER_BYTES
+        self._earliest_ms = now_ms - config.timestamp_before_max_ms
+        self._latest_ms = now_ms + config.timestamp_after_max_ms
+
     def append(self, *, producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1) -> Appended:
         """Append the batch and begin the next one, also if the partition refuses it with a KafkaError."""
+        return self._write(self._take(), producer_id, producer_epoch, base_sequence)
+
+    def append_apart(self) -> list[tuple[int, Appended | KafkaError]]:
+        """Append the batch and begin the next one; what the partition refuses is appended in halves, in its order.
+
+        Returns how many records were stored or refused together, and with which outcome.
+        """
+        return self._halve(self._take())
+
+    def _halve(self, records: list[NewRecord]) -> list[tuple[int, Appended | KafkaError]]:
+        count = len(records)
+        try:
+            return [(count, self._write(records))]
+        except KafkaError as error:
+            if count == 1 or error.code not in _OF_A_PART:
+                return [(count, error)]
+        return self._halve(records[: count // 2]) + self._halve(records[count // 2 :])
+
+    def _take(self) -> list[NewRecord]:
         records, self._records, self._bytes = self._records, [], 0
+        return records
+
+    def _write(
+        self, records: list[NewRecord], producer_id: int = -1, producer_epoch: int = -1, base_sequence: int = -1
+    ) -> Appended:
         now_ms = self._clock.now_ms()
         batch = build_batch(
             records,
@@ -87,9 +128,8 @@ class Gatherer:
     def add(self, record: NewRecord, done: Done) -> None:
         """Store a record with the others of this turn. `done` is called at once if it can never be stored."""
         try:
-            if not self._batcher.add(record):
+            while not self._batcher.add(record):
                 self._append()
-                self._batcher.add(record)
         except KafkaError as error:
             done(-1, error)
             return
@@ -101,12 +141,13 @@ class Gatherer:
         done, self._done = self._done, []
         if not done:
             return
-        try:
-            appended = self._batcher.append()
-        except KafkaError as error:
-            _refuse(done, error)
-            return
-        self._batcher.partition.when_visible(appended.last_offset, partial(_answer, appended.base_offset, done))
+        start, outcomes = 0, self._batcher.append_apart()  # all before a sender hears of it, and sends more
+        for count, outcome in outcomes:
+            told, start = done[start : start + count], start + count
+            if isinstance(outcome, KafkaError):
+                _refuse(told, outcome)
+            else:
+                self._batcher.partition.when_visible(outcome.last_offset, partial(_answer, outcome.base_offset, told))
 
 
 def _answer(base_offset: int, done: Sequence[Done], code: ErrorCode) -> None:

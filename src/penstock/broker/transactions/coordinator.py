@@ -86,6 +86,7 @@ class TransactionCoordinator:
     async def stop(self) -> None:
         """Answer waiting requests, so that clients look for the coordinator again; transactions stay in the log."""
         await self._shards.stop()
+        self.markers.queue.stop()
         self.completions.give_up()
 
     async def _load(self) -> None:
@@ -264,7 +265,7 @@ class TransactionCoordinator:
         try:
             self._partitions.get(place.topic, place.partition)
         except (KafkaError, OSError) as error:
-            logger.warning("%s-%d cannot be opened now: %r", place.topic, place.partition, error)
+            self._repeats.warning("open", "%s-%d cannot be opened now: %r", place.topic, place.partition, error)
 
     def verify(self, transactional_id: str, sender: ProducerIdentity, place: TopicPartition) -> None:
         """KafkaError TRANSACTION_ABORTABLE if the partition was not added."""

@@ -14,7 +14,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
+from penstock.broker.transactions.marker_queue import Ending, MarkerQueue
 from penstock.broker.transactions.transaction import EPOCH_MAX
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
@@ -22,6 +24,7 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import CONSUMER_OFFSETS
 from penstock.model.topic_partition import TopicPartition
+from penstock.observability.repeats import Repeats
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 
@@ -44,10 +47,12 @@ class MarkerWriter:
         self._partitions = partitions
         self._clock = clock
         self._on_offsets_ended = on_offsets_ended
+        self.queue = MarkerQueue()
+        self.repeats = Repeats(logger)  # a transaction has up to all partitions of the node, tried again each second
 
     def write(self, where: Iterable[TopicPartition], marker: Marker, is_own: IsOwn, done: Callable[[], None]) -> None:
-        """Write the marker to all partitions; `done` is called when each has it on disk or needs none."""
-        _Ending(self, frozenset(where), marker, is_own, done).begin()
+        """Write the marker to all partitions, in portions; `done` is called when each has it on disk or needs none."""
+        _Ending(self, frozenset(where), marker, is_own, done).begin(self.queue.add)
 
     def write_one(self, place: TopicPartition, marker: Marker, done: Callable[[ErrorCode], None]) -> None:
         """Write one marker; `done` is called with the outcome, perhaps at once. KafkaError if it cannot be written."""
@@ -78,18 +83,22 @@ class MarkerWriter:
         return marker._replace(coordinator_epoch=max(known.coordinator_epoch, marker.coordinator_epoch))
 
     def abort_unknown(self, partition: Partition, marker: Marker) -> None:
-        """Abort a transaction that is open in a log but unknown to every coordinator."""
+        """Abort a transaction that is open in a log but unknown to every coordinator.
+
+        The marker is in the log when this returns, if the log takes it: the next transaction may write there.
+        """
         logger.warning(
             "%s-%d: aborting a transaction of producer %d that no coordinator knows",
             partition.topic, partition.index, marker.producer_id,
         )  # fmt: skip
-        self.write([TopicPartition(partition.topic, partition.index)], marker, lambda _: True, lambda: None)
+        place = TopicPartition(partition.topic, partition.index)
+        _Ending(self, frozenset([place]), marker, lambda _: True, lambda: None).begin(self.queue.write_now)
 
 
 class _Ending:
     """One transaction on its way to its end."""
 
-    __slots__ = ("_done", "_is_own", "_left", "_marker", "_writer")
+    __slots__ = ("_count", "_done", "_is_own", "_left", "_marker", "_pending", "_refused", "_unflushed", "_writer")
 
     def __init__(
         self,
@@ -100,33 +109,63 @@ class _Ending:
         done: Callable[[], None],
     ) -> None:
         self._writer = writer
+        self._count = len(where)
         self._left = set(where)
+        self._pending = sorted(where, reverse=True)  # the next one is the last
+        self._unflushed: set[TopicPartition] = set()
+        self._refused: dict[float, list[TopicPartition]] = {}  # by the pause after which they are tried again
         self._marker = marker
         self._is_own = is_own
         self._done = done
 
-    def begin(self) -> None:
-        if not self._left:
+    def begin(self, queue: Callable[[Ending], None]) -> None:
+        if self._left:
+            queue(self)
+        else:
             self._done()
-            return
-        self._write(sorted(self._left))
 
-    def _write(self, places: list[TopicPartition]) -> None:
-        for count, place in enumerate(places):
-            if count:
-                pause_at("marker")
-            try:
-                marker = self._writer.fitting(place, self._marker, self._is_own)
-                self._writer.write_one(place, marker, lambda code, place=place: self._flushed(place, code))  # type: ignore[misc]
-            except KafkaError as error:
-                self._flushed(place, error.code)
+    @property
+    def is_pending(self) -> bool:
+        return bool(self._pending)
+
+    def write_next(self) -> None:
+        place = self._pending.pop()
+        if len(self._pending) + 1 < self._count:
+            pause_at("marker")
+        self._unflushed.add(place)
+        try:
+            marker = self._writer.fitting(place, self._marker, self._is_own)
+            self._writer.write_one(place, marker, partial(self._flushed, place))
+        except KafkaError as error:
+            self._flushed(place, error.code)
+        except Exception as error:  # a bug with one partition must not end the work on all transactions
+            self._writer.repeats.warning("bug", "%s: a marker: %r", place, error)
+            self._flushed(place, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _flushed(self, place: TopicPartition, code: ErrorCode) -> None:
-        if code is not ErrorCode.NONE and code not in _GONE:
-            pause = FENCED_RETRY_SECONDS if code in _FENCED else RETRY_SECONDS
-            logger.warning("%s cannot take a marker (%s), trying again in %d s", place, code.name, pause)
-            asyncio.get_running_loop().call_later(pause, self._write, [place])
+        if place not in self._unflushed:
             return
-        self._left.discard(place)
+        self._unflushed.remove(place)
+        if code is ErrorCode.NONE or code in _GONE:
+            self._left.discard(place)
+        else:
+            self._try_later(place, code)
+        self._writer.queue.flushed()
         if not self._left:
             self._done()
+
+    def _try_later(self, place: TopicPartition, code: ErrorCode) -> None:
+        pause = FENCED_RETRY_SECONDS if code in _FENCED else RETRY_SECONDS
+        self._writer.repeats.warning(
+            code, "%s cannot take a marker (%s), trying again in %d s", place, code.name, pause
+        )
+        refused = self._refused.get(pause)
+        if refused is not None:
+            refused.append(place)
+            return
+        self._refused[pause] = [place]
+        asyncio.get_running_loop().call_later(pause, self._try_again, pause)
+
+    def _try_again(self, pause: float) -> None:
+        self._pending += reversed(self._refused.pop(pause))
+        self._writer.queue.add_again(self)

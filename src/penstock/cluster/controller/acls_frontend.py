@@ -73,7 +73,7 @@ class AclsFrontend:
                 self._check(rule, new)
                 results.append(None)
             except KafkaError as error:
-                results.append(error)
+                results.append(error.kept())
             await turns.pause()
         if len(new) > CHANGED_MAX:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
@@ -100,7 +100,7 @@ class AclsFrontend:
             try:
                 wanted.check()
             except KafkaError as error:
-                results.append(error)
+                results.append(error.kept())
                 continue
             found = [self._matched(rule) for rule in await self.matching(wanted)]
             removed.update(dict.fromkeys(match.rule for match in found if match.error is None))

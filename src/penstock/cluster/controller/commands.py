@@ -34,7 +34,10 @@ class Commands:
         task = asyncio.ensure_future(self._in_turn(command))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # an error that it raises holds this frame, which must not hold the task and the error with it
 
     async def durably(self, change: Callable[..., None], *args: object) -> None:
         """Make a change of the metadata store durable; for use inside a command."""

@@ -104,7 +104,7 @@ class TopicsFrontend:
                 if admit is not None:
                     admit(checked.partition_count)
             except KafkaError as error:
-                results.append(error)
+                results.append(error.kept())
                 continue
             rows.append((new_row(checked), checked.configs))
             results.append(to_topic(*rows[-1]))
@@ -112,7 +112,7 @@ class TopicsFrontend:
             try:
                 await self._commands.durably(self._store.topics.create, rows)
             except KafkaError as error:
-                return [error if isinstance(result, Topic) else result for result in results]
+                return [error.kept() if isinstance(result, Topic) else result for result in results]
             for result in results:
                 if isinstance(result, Topic):
                     await self._backend.show(result, turns)
@@ -156,7 +156,7 @@ class TopicsFrontend:
                 admit(topic.partition_count)
             await self._commands.durably(self._store.topics.delete, topic.topic_id)
         except KafkaError as error:
-            return error
+            return error.kept()
         await self._backend.remove(topic, turns)
         return topic
 

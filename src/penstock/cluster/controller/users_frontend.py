@@ -105,7 +105,7 @@ class UsersFrontend:
                 try:
                     self._add(plan, alteration)
                 except KafkaError as error:
-                    plan.errors[alteration.user] = error
+                    plan.errors[alteration.user] = error.kept()
         return plan
 
     def _add(self, plan: _Plan, alteration: Deletion | Upsertion) -> None:

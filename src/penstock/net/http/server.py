@@ -72,7 +72,10 @@ def add_problems(
     """
 
     async def invalid(request: Request, error: Exception) -> Response:
-        """Report every mistake at once, each with its place; the values that were sent are not repeated."""
+        """Report the first mistakes at once, each with its place; the values that were sent are not repeated.
+
+        By now FastAPI has made a finding of each, on the loop: models of bodies must not allow for very many.
+        """
         assert isinstance(error, RequestValidationError)
         findings = error.errors()
         wrong = next((finding for finding in findings if finding["type"] == "json_invalid"), None)

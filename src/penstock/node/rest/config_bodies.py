@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from penstock.cluster.controller.config_changes import ConfigChange, ConfigOperation
 from penstock.config.config_layers import DescribedConfig
-from penstock.node.rest.bodies import CONFIGS_MAX, Answer, ConfigName, ConfigValue, Question, config_text
+from penstock.node.rest.bodies import CONFIGS_MAX, Answer, ConfigName, Configs, Question, config_text
 
 
 class ConfigChangesBody(Question):
@@ -18,18 +18,14 @@ class ConfigChangesBody(Question):
         json_schema_extra={"examples": [{"set": {"retention.ms": "3600000"}, "delete": ["segment.ms"]}]}
     )
 
-    set: dict[ConfigName, ConfigValue] = Field(default_factory=dict, max_length=CONFIGS_MAX)
+    set: Configs = Field(default_factory=dict)
     delete: list[ConfigName] = Field(
         default_factory=list,
         max_length=CONFIGS_MAX,
         description="Return to the value that holds without one of its own.",
     )
-    append: dict[ConfigName, ConfigValue] = Field(
-        default_factory=dict, max_length=CONFIGS_MAX, description="To a list, as cleanup.policy."
-    )
-    subtract: dict[ConfigName, ConfigValue] = Field(
-        default_factory=dict, max_length=CONFIGS_MAX, description="From a list."
-    )
+    append: Configs = Field(default_factory=dict, description="To a list, as cleanup.policy.")
+    subtract: Configs = Field(default_factory=dict, description="From a list.")
     validate_only: bool = Field(default=False, description="Only check whether it could be done.")
 
     def changes(self) -> list[ConfigChange]:

@@ -78,7 +78,10 @@ class OffsetsBody(Answer):
 class ResetTopicBody(Question):
     topic: str = Field(min_length=1, max_length=249, examples=["orders"])
     partitions: (
-        Annotated[list[Annotated[int, Field(ge=0, le=INDEX_MAX)]], Field(min_length=1, max_length=PARTITIONS_MAX)]
+        Annotated[
+            list[Annotated[int, Field(ge=0, le=INDEX_MAX)]],
+            Field(min_length=1, max_length=PARTITIONS_MAX, fail_fast=True),
+        ]
         | None
     ) = Field(default=None, description="Without them: all.", examples=[[0, 1]])
 
@@ -99,7 +102,7 @@ class ResetBody(Question):
     to: Literal["earliest", "latest", "offset", "time"]
     offset: Annotated[int, Field(ge=0, le=OFFSET_MAX)] | None = Field(default=None, description="With to: offset.")
     time: Moment | None = Field(default=None, description="With to: time. The first message of that time or later.")
-    topics: Annotated[list[ResetTopicBody], Field(min_length=1, max_length=TOPICS_MAX)] | None = Field(
+    topics: Annotated[list[ResetTopicBody], Field(min_length=1, max_length=TOPICS_MAX, fail_fast=True)] | None = Field(
         default=None, description="Without them: everything that the group has offsets for."
     )
     dry_run: bool = Field(default=False, description="Only show the new offsets.")

@@ -20,7 +20,9 @@ from penstock.net.http.server import add_problems, problem
 logger = logging.getLogger(__name__)
 
 BODY_BYTES_MAX: Final = 256 * 1024
-"""Parsing this much takes the event loop a few milliseconds at most; larger messages come over the Kafka port."""
+"""Parsing this much takes the event loop a few milliseconds at most, also if it is full of mistakes (`bodies`); larger
+messages come over the Kafka port.
+"""
 RETRY_AFTER_S: Final = "1"
 
 _E = ErrorCode

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic
 from penstock.model.errors import KafkaError
-from penstock.node.rest.bodies import CONFIGS_MAX, Answer, ConfigName, ConfigValue, NextCursor, Question
+from penstock.node.rest.bodies import Answer, Configs, NextCursor, Question
 from penstock.node.rest.parameters import INDEX_MAX
 from penstock.storage.interface import LogState
 
@@ -35,7 +35,7 @@ class NewTopicBody(Question):
     replication_factor: Annotated[int, Field(ge=1, le=32_767)] | None = Field(
         default=None, description="Above 1 it is taken and lowered, unless the node is strict about it."
     )
-    configs: dict[ConfigName, ConfigValue] = Field(default_factory=dict, max_length=CONFIGS_MAX)
+    configs: Configs = Field(default_factory=dict)
     validate_only: bool = Field(default=False, description="Only check whether it could be created.")
 
 

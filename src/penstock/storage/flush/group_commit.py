@@ -19,13 +19,15 @@ at the sockets: requests that have already arrived share the sync.
 
 A failed sync is final for its log: the kernel has dropped the pages and a second sync would succeed without writing
 them. When the one sync of a round fails, each file is synced by itself, which finds the log that it failed for and
-clears the others.
+clears the others. A directory that could not be opened for want of descriptors has not failed: then the one sync, which
+needs none, does it.
 
 The lock guards the set of dirty logs and the round counters; nothing is called while it is held.
 """
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import logging
 import threading
@@ -34,10 +36,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from penstock.model.limits import TURN_NS
+from penstock.runtime.descriptors import lacks_descriptors
 from penstock.runtime.files import File, Files
 from penstock.storage.flush.flushable import Flushable
 from penstock.storage.flush.sync_cost import LoopSync, SyncCost
@@ -50,6 +53,8 @@ CallSoon = Callable[..., object]
 # Larger rounds are left to the thread: they would stall the loop for too long.
 _LOOP_MARKS_MAX = 16
 _LOOP_BYTES_MAX = 64 << 10
+# With `flush: interval`, a round begins before its time with so many logs: each holds an open file until it is synced.
+_INTERVAL_LOGS_MAX = 500
 
 
 class FlushMode(enum.Enum):
@@ -148,7 +153,9 @@ class GroupCommit:
             first = not self._dirty
             self._dirty[log] = None
         if self._mode is FlushMode.INTERVAL:
-            return  # the thread wakes up by itself
+            if len(self._dirty) >= _INTERVAL_LOGS_MAX and self._wake.empty():
+                self._wake_thread()  # which wakes up by itself otherwise
+            return
         if self._call_next is None:
             if first:
                 self._wake_thread()
@@ -295,10 +302,8 @@ class GroupCommit:
         """The flush thread."""
         assert self._call_soon is not None
         while not self._stopping.is_set():
-            if self._mode is FlushMode.INTERVAL:
-                self._stopping.wait(self._interval_s)
-            else:
-                self._wake.get()
+            with contextlib.suppress(Empty):
+                self._wake.get(timeout=self._interval_s if self._mode is FlushMode.INTERVAL else None)
             made = self.run_round()
             self._wakes_heeded += 1
             if made:
@@ -317,13 +322,26 @@ class GroupCommit:
                 self._files.sync_all(self._root)
             except OSError as error:
                 logger.warning("syncfs failed (%s), syncing each file to find the one that failed", error)
-            else:
-                self._cost.took_all(time.perf_counter() - started)
-                return [None] * len(waiting)
+                # Without `_sync_unopened`: syncfs tells of an error once, and would now call everything well.
+                return [_sync_each(item.files) for item in waiting]
+            self._cost.took_all(time.perf_counter() - started)
+            return [None] * len(waiting)
         started = time.perf_counter()
         errors = [_sync_each(item.files) for item in waiting]
         self._cost.took_each(count, time.perf_counter() - started)
-        return errors
+        return self._sync_unopened(errors) if any(map(lacks_descriptors, errors)) else errors
+
+    def _sync_unopened(self, errors: list[OSError | None]) -> list[OSError | None]:
+        """Sync everything, for logs with a new name in a directory that could not be opened to be synced.
+
+        No sync of theirs has failed; there was no descriptor left, and this needs none.
+        """
+        try:
+            self._files.sync_all(self._root)
+        except OSError as error:
+            logger.warning("syncfs failed (%s), after there were too few descriptors to sync directories", error)
+            return errors
+        return [None if lacks_descriptors(error) else error for error in errors]
 
     def _tell(self, waiting: _Waiting, error: OSError | None) -> None:
         if error is None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from penstock.runtime.descriptors import lacks_descriptors
 from penstock.storage.checkpoint.checkpoint import Checkpoint
 from penstock.storage.interface import LogConfig, LogState
 from penstock.storage.log.log import DiskLog
@@ -71,26 +72,39 @@ def count_expired(
 class RetentionPlan:
     """Segments on their way out of one log."""
 
-    __slots__ = ("_checkpoint", "_log", "_log_start", "segments")
+    __slots__ = ("_checkpoint", "_covered_bytes", "_log", "_log_start", "segments")
 
     def __init__(
-        self, log: DiskLog, segments: Sequence[Segment], log_start: int, checkpoint: Checkpoint | None
+        self,
+        log: DiskLog,
+        segments: Sequence[Segment],
+        log_start: int,
+        checkpoint: Checkpoint | None,
+        covered_bytes: int,
     ) -> None:
+        """`covered_bytes`: of the log, by this recovery point and not by the one before."""
         self._log = log
         self._log_start = log_start
         self._checkpoint = checkpoint
+        self._covered_bytes = covered_bytes
         self.segments = segments
 
-    @property
-    def sync_failed(self) -> bool:
+    def leaves_doubt(self, error: BaseException) -> bool:
         """Whether a failed `make_durable` leaves the data of the log in doubt, and not only its recovery point."""
-        return self._checkpoint is not None and not self._checkpoint.data_is_synced
+        if self._checkpoint is None or self._checkpoint.data_is_synced:
+            return False
+        return not lacks_descriptors(error)  # a file could not be opened, and no sync has failed
 
     def make_durable(self) -> None:
         """Write a recovery point if one is needed; OSError if that fails. Any thread."""
         if self._checkpoint is not None:
             self._checkpoint.write()
         self._log.save_front(self._log_start)
+
+    def give_up(self) -> None:
+        """Keep the segments, after a `make_durable` that failed and left no doubt: another time. Loop thread."""
+        if self._checkpoint is not None:
+            self._log.checkpoint_not_written(self._covered_bytes)
 
     def finish(self) -> list[Path]:
         """Drop the segments, after `make_durable`; none if the log has changed them meanwhile. Loop thread."""
@@ -127,12 +141,12 @@ def plan_retention(log: DiskLog, now_ms: int) -> RetentionPlan | None:
     if count == 0:
         return None
     end_offset = segments[count - 1].end_offset
-    checkpoint = None
+    checkpoint, covered_bytes = None, log.unsnapshotted_bytes
     if log.snapshot_end < end_offset:
         checkpoint = log.checkpoint()
         if checkpoint is None:
             return None  # one is being written: next time it will cover these segments
-    return RetentionPlan(log, segments[:count], max(log.log_start, end_offset), checkpoint)
+    return RetentionPlan(log, segments[:count], max(log.log_start, end_offset), checkpoint, covered_bytes)
 
 
 def run_retention(log: DiskLog, now_ms: int) -> int:
@@ -143,8 +157,10 @@ def run_retention(log: DiskLog, now_ms: int) -> int:
     try:
         plan.make_durable()
     except OSError as error:
-        if plan.sync_failed:
+        if plan.leaves_doubt(error):
             log.flush_failed(error)
+        else:
+            plan.give_up()
         raise
     for path in plan.finish():
         remove_file(log, path)

@@ -1,18 +1,25 @@
 """Committed records of one partition, read forwards: from the page cache, or in a thread.
 
 On the event loop, cached data are read and small batches unpacked. Anything else raises BlockingIOError: then `prepare`
-has to be called in a thread, and nothing else may be called meanwhile.
+has to be called in a thread, or `prepare_huge` if `is_huge`, and nothing else may be called meanwhile.
+
+The size of a packed batch says nothing of what is in it: zstd packs 256 MiB of zeros into 8 KiB. So whoever unpacks
+says how much may come out, and leaves a batch that has more to the next in line: the loop, any thread, the one thread
+for the largest.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
+from mmap import mmap
+from typing import cast
 
 from penstock.broker.delivery.reading.record_encoder import Chunk, RecordEncoder, Wanted
 from penstock.cluster.partition import Partition
 from penstock.model.aborted_filter import AbortedFilter, AbortedTransaction, has_transactions
-from penstock.model.batch import HEADER_BYTES, BatchHeader, iter_headers
-from penstock.model.compression import decompress
+from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, iter_headers
+from penstock.model.compression import DecompressedTooLarge, decompress
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
 
@@ -21,8 +28,13 @@ CHUNK_RECORDS = 200
 """Records decoded at a time: about half a millisecond."""
 
 
-UNPACKED_AT_ONCE_BYTES = 16 * 1024
-"""A larger compressed batch is unpacked in a thread."""
+CHUNK_UNPACKED_BYTES = 256 * 1024
+"""Bytes unpacked at a time, of batches that are small each."""
+PACKED_AT_ONCE_BYTES = 16 * 1024
+UNPACKED_AT_ONCE_BYTES = 64 * 1024
+"""A compressed batch that is larger, packed or unpacked, is unpacked in a thread: this much takes 20 to 300 µs."""
+UNPACKED_BY_ANY_BYTES = 4 * 1024 * 1024
+"""What several threads may unpack at the same time."""
 
 
 class BatchCursor:
@@ -31,7 +43,9 @@ class BatchCursor:
     Markers and batches of aborted transactions are left out. KafkaError CORRUPT_MESSAGE where bytes do not decode.
     """
 
-    __slots__ = ("_aborted", "_batches", "_left", "_payload", "_place", "_records", "header", "next_offset")
+    __slots__ = (
+        "_aborted", "_batches", "_exceeded_bytes", "_left", "_payload", "_place", "_records", "header", "next_offset",
+    )  # fmt: skip
 
     def __init__(self, records: bytes, next_offset: int, aborted: Iterable[AbortedTransaction] = ()) -> None:
         self._records = records
@@ -43,37 +57,59 @@ class BatchCursor:
         self._payload = b""
         self._place = (0, 0)  # position in the payload, and its end
         self._left = 0  # records of the batch that are not taken yet
+        self._exceeded_bytes = 0  # the next batch is known to unpack to more than this
 
     @property
     def is_heavy(self) -> bool:
-        """Whether unpacking the next batch would hold up the loop."""
+        """Whether unpacking the next batch would hold up the loop, as far as that is known before it is tried."""
         if not self._batches:
             return False
         header = self._batches[-1][1]
-        return header.codec != 0 and header.size_bytes > UNPACKED_AT_ONCE_BYTES
+        return header.codec != 0 and (header.size_bytes > PACKED_AT_ONCE_BYTES or self._exceeded_bytes > 0)
 
-    def open_batch(self) -> bool:
-        """Go to the next batch with messages, and unpack it; False at the end. Call it in a thread for a large one."""
+    @property
+    def is_huge(self) -> bool:
+        """Whether the next batch has to be unpacked alone."""
+        return self._exceeded_bytes >= UNPACKED_BY_ANY_BYTES
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Bytes of the open batch, if it was compressed."""
+        return 0 if self._payload is self._records else len(self._payload)
+
+    def open_batch(self, limit: int = STORED_DECOMPRESSED_BYTES_MAX) -> bool:
+        """Go to the next batch with messages, and unpack it; False at the end.
+
+        BlockingIOError if it unpacks to more than a lower `limit`: it is still the next one then.
+        """
         while self._batches:
-            position, header = self._batches.pop()
+            position, header = self._batches[-1]
             if self._aborted.leaves_out(header):
+                self._batches.pop()
                 continue
-            self.header = header
-            self._left = header.record_count
             end = position + header.size_bytes
             if header.codec:
-                body = memoryview(self._records)[position + HEADER_BYTES : end]
-                try:
-                    self._payload = bytes(decompress(header.codec, body, STORED_DECOMPRESSED_BYTES_MAX))
-                except ValueError as error:
-                    raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset}: {error}") from error
+                self._payload = self._unpack(header, position + HEADER_BYTES, end, limit)
                 self._place = (0, len(self._payload))
             else:
                 self._payload = self._records
                 self._place = (position + HEADER_BYTES, end)
+            self._batches.pop()
+            self._exceeded_bytes = 0
+            self.header = header
+            self._left = header.record_count
             return True
         self.header = None
         return False
+
+    def _unpack(self, header: BatchHeader, start: int, end: int, limit: int) -> bytes:
+        try:
+            return _kept(decompress(header.codec, memoryview(self._records)[start:end], limit))
+        except KafkaError as error:
+            if isinstance(error, DecompressedTooLarge) and limit < STORED_DECOMPRESSED_BYTES_MAX:
+                self._exceeded_bytes = limit
+                raise BlockingIOError from None
+            raise KafkaError(error.code, f"offset {header.base_offset}: {error.message}") from None
 
     def take(
         self,
@@ -100,6 +136,7 @@ class BatchCursor:
         self._place = (position, end)
         if not self._left:
             self.header = None
+            self._payload = b""
             chunk.next_offset = header.base_offset + header.last_offset_delta + 1
 
 
@@ -120,28 +157,53 @@ class Feed:
                 return None
             cursor = self._cursor = self._open(position, wait=False)
         chunk = Chunk(position)
+        unpacked_bytes = 0
         while len(chunk.offsets) < CHUNK_RECORDS:
             if cursor.header is None:
-                if cursor.is_heavy:
+                try:
+                    is_open = _open_at_once(cursor)
+                except BlockingIOError:
                     if chunk.offsets:
                         return chunk
-                    raise BlockingIOError
-                if not cursor.open_batch():
+                    raise
+                if not is_open:
                     self._cursor = None
                     chunk.next_offset = max(position, cursor.next_offset)
                     return chunk
+                unpacked_bytes += cursor.unpacked_bytes
             limit = CHUNK_RECORDS - len(chunk.offsets)
             cursor.take(
                 chunk, self.partition.index, start=position, ttl_ms=ttl_ms, now_ms=now_ms, limit=limit, wanted=wanted
             )
+            if unpacked_bytes > CHUNK_UNPACKED_BYTES:
+                break
         return chunk
 
+    @property
+    def is_huge(self) -> bool:
+        """Whether the next batch is one for `prepare_huge`."""
+        return self._cursor is not None and self._cursor.is_huge
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Bytes of a batch that was unpacked and is not read to its end."""
+        return 0 if self._cursor is None else self._cursor.unpacked_bytes
+
     def prepare(self, position: int) -> None:
-        """Read and unpack what `next_chunk` would have to wait for; to be called in a thread."""
+        """Read and unpack what `next_chunk` would have to wait for, unless it is huge; to be called in a thread."""
         if self._cursor is None:
             self._cursor = self._open(position, wait=True)
-        if self._cursor.header is None and not self._cursor.open_batch():
-            self._cursor = BatchCursor(b"", self._cursor.next_offset)
+        with contextlib.suppress(BlockingIOError):
+            self._unpack(self._cursor, UNPACKED_BY_ANY_BYTES)
+
+    def prepare_huge(self) -> None:
+        """Unpack a batch that is huge; to be called in a thread, by one feed at a time."""
+        if self._cursor is not None:
+            self._unpack(self._cursor, STORED_DECOMPRESSED_BYTES_MAX)
+
+    def _unpack(self, cursor: BatchCursor, limit: int) -> None:
+        if cursor.header is None and not cursor.open_batch(limit):
+            self._cursor = BatchCursor(b"", cursor.next_offset)
 
     def forget(self) -> None:
         """Drop everything that was read; reading begins again at a position."""
@@ -154,6 +216,26 @@ class Feed:
         if last is not None and last.offset == position:
             return BatchCursor(last.batch, last.next_offset)
         return _open_cursor(self.partition, position, wait=wait)
+
+
+def _kept(unpacked: Buffer) -> bytes:
+    """Unpacked bytes, or the map of memory that they are in, which yields bytes just as well.
+
+    A copy of the large ones that are mapped would hold up all threads.
+    """
+    if not isinstance(unpacked, memoryview) or not isinstance(unpacked.obj, mmap) or not unpacked:
+        return bytes(unpacked)
+    mapped, size = unpacked.obj, len(unpacked)
+    unpacked.release()
+    mapped.resize(size)
+    return cast("bytes", mapped)
+
+
+def _open_at_once(cursor: BatchCursor) -> bool:
+    """Go to the next batch, as `open_batch` does. BlockingIOError if a thread has to unpack it."""
+    if cursor.is_heavy:
+        raise BlockingIOError
+    return cursor.open_batch(UNPACKED_AT_ONCE_BYTES)
 
 
 def _open_cursor(partition: Partition, position: int, *, wait: bool) -> BatchCursor:

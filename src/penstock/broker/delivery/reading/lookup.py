@@ -10,6 +10,7 @@ from penstock.broker.delivery.reading.record_encoder import Chunk, Wanted
 from penstock.cluster.partition import Partition
 from penstock.model.aborted_filter import AbortedTransaction
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
 
 
 class Found(NamedTuple):
@@ -19,8 +20,18 @@ class Found(NamedTuple):
     expired: int
 
 
-def find(partition: Partition, offsets: Collection[int], *, ttl_ms: int, now_ms: int) -> Found:
-    """Read messages by their offsets, in a thread. Messages that are no longer in the log are missing."""
+def find(
+    partition: Partition,
+    offsets: Collection[int],
+    *,
+    ttl_ms: int,
+    now_ms: int,
+    limit: int = STORED_DECOMPRESSED_BYTES_MAX,
+) -> Found:
+    """Read messages by their offsets, in a thread. Messages that are no longer in the log are missing.
+
+    BlockingIOError if a batch unpacks to more than a lower `limit`.
+    """
     messages: dict[int, tuple[bytes, bytes | None]] = {}
     wanted = set(offsets)
     left = sorted(wanted)
@@ -35,7 +46,7 @@ def find(partition: Partition, offsets: Collection[int], *, ttl_ms: int, now_ms:
             raise
         chunk = read_chunk(
             bytes(read.records), partition.index, start=position, next_offset=read.next_offset, ttl_ms=ttl_ms,
-            now_ms=now_ms, wanted=wanted.__contains__,
+            now_ms=now_ms, wanted=wanted.__contains__, limit=limit,
         )  # fmt: skip
         expired += chunk.expired
         for offset, item, key in zip(chunk.offsets, chunk.items, chunk.keys, strict=True):
@@ -56,11 +67,12 @@ def read_chunk(
     now_ms: int,
     aborted: Iterable[AbortedTransaction] = (),
     wanted: Wanted | None = None,
+    limit: int = STORED_DECOMPRESSED_BYTES_MAX,
 ) -> Chunk:
     """The messages from `start` on of all batches in `records`. KafkaError CORRUPT_MESSAGE if they do not decode."""
     chunk = Chunk(next_offset)
     cursor = BatchCursor(records, next_offset, aborted)
-    while cursor.open_batch():
+    while cursor.open_batch(limit):
         cursor.take(chunk, partition, start=start, ttl_ms=ttl_ms, now_ms=now_ms, wanted=wanted)
     chunk.next_offset = next_offset
     return chunk

@@ -48,7 +48,7 @@ async def handle(broker: Broker, request: AlterClientQuotas) -> AlterClientQuota
         broker.access.check_cluster(request.session, Operation.ALTER_CONFIGS)
         results = await broker.quotas.alter(alterations, validate_only=request.body.validate_only)
     except KafkaError as error:  # a missing right, or the store: none of them was changed
-        results = {alteration.entity: error for alteration in alterations}
+        results = dict.fromkeys((alteration.entity for alteration in alterations), error.kept())
     answers = []
     for entity, problem in results.items():
         answers.append(_result(request, entity, problem))

@@ -176,7 +176,7 @@ class _Part:
 
     def decide(self, result: CheckResult) -> None:
         if isinstance(result, KafkaError):
-            self.error = result.with_traceback(None)  # which would hold this part, and the frame's memory with it
+            self.error = result.kept()
         elif result is not None:
             self.batch, self.header = result, read_header(result)
 

@@ -41,18 +41,14 @@ if TYPE_CHECKING:
 
 
 async def handle(broker: Broker, request: AlterUserScramCredentials) -> AlterUserScramCredentialsResponse:
-    deletions = [Deletion(each.name, each.mechanism) for each in request.body.deletions]
-    upsertions = [
-        Upsertion(each.name, each.mechanism, each.iterations, bytes(each.salt), bytes(each.salted_password))
-        for each in request.body.upsertions
-    ]
+    deletions, upsertions = await finish(_changes(request))
     results: dict[str, KafkaError | None]
     try:
         broker.access.check_cluster(request.session, Operation.ALTER)
         results = await broker.controller.users.alter(deletions, upsertions)
     except KafkaError as error:  # a missing right, or the store: none of them was changed
         users = [each.user for each in deletions] + [each.user for each in upsertions]
-        results = dict.fromkeys(users, error)
+        results = dict.fromkeys(users, error.kept())
     turns = Turns()
     for act, user, mechanism in [("remove credential", *each) for each in deletions] + [
         ("set credential", each.user, each.mechanism) for each in upsertions
@@ -61,6 +57,19 @@ async def handle(broker: Broker, request: AlterUserScramCredentials) -> AlterUse
             broker.access.audit.changed(request.session, act, f"{user} {ScramMechanism(mechanism).title}")
         await turns.pause()
     return request.reply.AlterUserScramCredentialsResponse(results=await finish(_results(request, results)))
+
+
+def _changes(request: AlterUserScramCredentials) -> Steps[tuple[list[Deletion], list[Upsertion]]]:
+    deletions, upsertions = [], []
+    for deleted in request.body.deletions:
+        deletions.append(Deletion(deleted.name, deleted.mechanism))
+        yield
+    for each in request.body.upsertions:
+        upsertions.append(
+            Upsertion(each.name, each.mechanism, each.iterations, bytes(each.salt), bytes(each.salted_password))
+        )
+        yield
+    return deletions, upsertions
 
 
 def _results(

@@ -50,7 +50,7 @@ async def handle(broker: Broker, request: CreateAcls) -> CreateAclsResponse:
             raise security_disabled()
         results = await acls.create(rules)
     except KafkaError as error:  # a missing right, or the store: none of them was created
-        results = [error for _ in rules]
+        results = [error.kept()] * len(rules)
     answers = []
     for rule, failure in zip(rules, results, strict=True):
         if failure is None:

@@ -51,7 +51,7 @@ async def handle(broker: Broker, request: DeleteAcls) -> DeleteAclsResponse:
             raise security_disabled()
         results = await acls.delete(filters)
     except KafkaError as error:  # a missing right, or the store: none of them was deleted
-        results = [error for _ in filters]
+        results = [error.kept()] * len(filters)
     deleted = {match.rule: None for found in results if isinstance(found, list) for match in found if not match.error}
     for rule in deleted:
         broker.access.audit.changed(request.session, "delete acl", str(rule))

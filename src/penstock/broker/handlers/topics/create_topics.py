@@ -57,7 +57,7 @@ async def handle(broker: Broker, request: CreateTopics) -> bytes:
             _check(topic, partitions_max)
             wanted.append(_new_topic(topic))
         except KafkaError as error:
-            results[topic.name] = error
+            results[topic.name] = error.kept()
     admit = mutation_quota(broker.quotas, request, strict_from=6)
     created = await broker.operations.topics.create(
         request.session, wanted, validate_only=request.body.validate_only, admit=admit

@@ -56,6 +56,7 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
         asked = [_Wanted(name, None) for name in request.body.topic_names]
     results: dict[_Wanted, KafkaError | None] = {}
     targets: dict[_Wanted, Topic] = {}
+    errors: dict[tuple[ErrorCode, str | None], KafkaError] = {}  # one of a kind: there may be very many
     counts, turns = Counter(asked), Turns()
     for wanted in await finish(_without_twins(broker, request, asked)):
         await turns.pause()
@@ -63,7 +64,7 @@ async def handle(broker: Broker, request: DeleteTopics) -> DeleteTopicsResponse:
             targets[wanted] = _target(broker, request, wanted, counts)
             results[wanted] = None
         except KafkaError as error:
-            results[wanted] = error
+            results[wanted] = errors.setdefault((error.code, error.message), error.kept())
     admit = mutation_quota(broker.quotas, request, strict_from=5)
     deleted = await broker.operations.topics.delete(request.session, list(targets.values()), admit=admit)
     results.update(zip(targets, deleted, strict=True))

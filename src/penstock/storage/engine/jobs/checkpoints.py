@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from itertools import chain, islice
 
+from penstock.runtime.descriptors import lacks_descriptors
 from penstock.storage.checkpoint.checkpoint import Checkpoint
 from penstock.storage.engine.jobs.job import Done, Job, MaintenanceHost
 from penstock.storage.log.log import DiskLog
@@ -85,8 +86,9 @@ class Checkpoints(Job):
             if error is None:
                 log.checkpoint_written(checkpoint)
                 self._active_bases[log] = active_base
-            elif checkpoint.data_is_synced:
-                # Only the recovery point could not be written, say because the disk is full: the data is safe.
+            elif checkpoint.data_is_synced or lacks_descriptors(error):
+                # Only the recovery point could not be written, say because the disk is full, or a file could not be
+                # opened, and no sync has failed: the data is as safe as before.
                 logger.warning("%s: no recovery point: %s", log.name, error)
                 log.checkpoint_not_written(covered_bytes)
                 self.written(log)

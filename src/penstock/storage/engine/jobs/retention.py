@@ -57,8 +57,10 @@ class Retention(Job):
                 return  # deleted meanwhile: the files go with the topic
             if error is not None:
                 logger.warning("%s: retention: %s", log.name, error)
-                if plan.sync_failed:
+                if plan.leaves_doubt(error):
                     self._host.sync_failed(log, error)
+                else:
+                    plan.give_up()
                 return
             paths = plan.finish()
             self._host.observer.segments_removed(len(plan.segments) if paths else 0)
