@@ -6,6 +6,8 @@ import pytest
 
 from penstock.client.cluster import Cluster
 from penstock.client.fetches import receive_fetch, send_fetch
+from penstock.client.left_open import end_left_open
+from penstock.client.open_transactions import open_transactions
 from penstock.client.transactions import TransactionalProducer, is_fenced
 from penstock.model.batch import iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -79,3 +81,25 @@ def test_the_second_producer_shuts_the_first_out(cluster: Cluster, topic: str) -
     new.send(place, batch("seen"))
     new.commit()
     wait_until(lambda: committed(cluster, place)[-1:] == ["seen"], what="the commit")
+
+
+@pytest.mark.feature("X-02")
+def test_what_a_broker_has_left_open_is_aborted_before_anything_new_is_written(
+    cluster: Cluster, client: RawClient
+) -> None:
+    """As Apache Kafka leaves it in a partition whose leader its coordinator did not know when it started again."""
+    topic = client.create_topic(partitions=2)
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    producer = TransactionalProducer(cluster, unique_name("tx"))
+    producer.init()
+    producer.send(first, batch("never"))
+    producer.flush()
+    (before,) = open_transactions(cluster, first)
+    end_left_open(cluster, before.producer_id + 1, [first, second])  # of another producer
+    assert [each.producer_id for each in open_transactions(cluster, first)] == [before.producer_id]
+    end_left_open(cluster, before.producer_id, [first, second])
+    assert open_transactions(cluster, first) == open_transactions(cluster, second) == []
+    producer.send(second, batch("seen"))
+    producer.commit()
+    wait_until(lambda: committed(cluster, second) == ["seen"], what="the commit")
+    assert committed(cluster, first) == []

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from penstock.client.answer_error import check
 from penstock.client.cluster import TRANSACTION, Cluster
 from penstock.client.connection import Connection, UnderWay
+from penstock.client.left_open import end_left_open
 from penstock.client.produces import (
     INIT_PRODUCER_ID_VERSION,
     PRODUCE_VERSION,
@@ -49,6 +50,8 @@ class TransactionalProducer:
         self._sequences: dict[TopicPartition, int] = {}
         self._under_way: deque[_Sent] = deque()
         self._under_way_bytes = 0
+        self._unchecked = False  # topics of this transaction have to be looked at: it is the first one of its producer
+        self._checked: set[str] = set()
 
     def init(self) -> None:
         """Abort the open transaction of this id and fence its producer."""
@@ -69,6 +72,7 @@ class TransactionalProducer:
             self._identity = Identity(answer.producer_id, answer.producer_epoch)
 
         self._cluster.patiently(attempt)
+        self._unchecked, self._checked = True, set()
 
     def _coordinator(self) -> Connection:
         return self._cluster.coordinator(TRANSACTION, self.transactional_id)
@@ -83,6 +87,8 @@ class TransactionalProducer:
 
     def send(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
         """Send one batch, with id and sequence written into it. After KafkaError or BrokerUnavailable, `init` again."""
+        if self._unchecked and place.topic not in self._checked:
+            self._check(place.topic)
         sequence = self._sequences.get(place, 0)
         sign(batch, self._identity, sequence, transactional=True)
         self._sequences[place] = (sequence + read_header(batch).record_count) & 0x7FFFFFFF
@@ -92,6 +98,17 @@ class TransactionalProducer:
         self._post(place, batch)
         while len(self._under_way) >= UNDER_WAY_MAX or self._under_way_bytes > UNDER_WAY_BYTES_MAX:
             self._acknowledge()
+
+    def _check(self, topic: str) -> None:
+        """End what an earlier producer of this id has left open in a topic; see `left_open`."""
+        cluster, producer_id = self._cluster, self._identity.producer_id
+
+        def attempt() -> None:
+            count = cluster.topics([topic])[topic].partition_count
+            end_left_open(cluster, producer_id, [TopicPartition(topic, index) for index in range(count)])
+
+        cluster.patiently(attempt)
+        self._checked.add(topic)
 
     def _begin(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
         """Send the first batch. It may come too soon after the previous transaction, and be refused with nothing
@@ -156,6 +173,7 @@ class TransactionalProducer:
 
         self._cluster.patiently(attempt)
         self._sequences = {}
+        self._unchecked = False
 
 
 def is_fenced(error: KafkaError) -> bool:
