@@ -76,7 +76,7 @@ class Dispatcher:
         request.channel.frame_decoded()
         reply = await self._handle(request, size).wait()
         if size > REQUEST_BYTES_DECODED_AT_ONCE:
-            holder, request.body = [request.body], None
+            holder, request.body = [getattr(request, "body", None)], None  # some handlers have let go of it
             await self._in_thread(request.session, size, _let_go, holder)
         return reply
 
