@@ -22,7 +22,8 @@ Behave = Callable[[socket.socket], None]
 TOPICS = b"""{"version": 1, "topics": [
     {"name": "mirrored", "id": "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "configs": {}, "partitions": [{"logEnd": 9}]}
 ]}"""
-OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CLOSES = b"Connection: close\r\n"  # else the child sends its next request to a socket that is about to be closed
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + CLOSES
 PIECE = b" " * (1 << 20)
 
 
@@ -85,8 +86,8 @@ def answer(body: bytes) -> Behave:
 
 
 def redirect(status: int, target: str) -> Behave:
-    head = b"HTTP/1.1 %d Elsewhere\r\nLocation: %s/latest\r\nContent-Length: 0\r\n\r\n" % (status, target.encode())
-    return lambda connection: connection.sendall(head)
+    head = b"HTTP/1.1 %d Elsewhere\r\nLocation: %s/latest\r\nContent-Length: 0\r\n" % (status, target.encode())
+    return lambda connection: connection.sendall(head + CLOSES + b"\r\n")
 
 
 @pytest.fixture(scope="module")
