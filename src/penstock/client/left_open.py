@@ -12,9 +12,10 @@ from collections.abc import Iterable
 
 from penstock.client.answer_error import check
 from penstock.client.cluster import Cluster
+from penstock.client.open_transactions import open_producers
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock.protocol.kafka.apis import DESCRIBE_PRODUCERS, WRITE_TXN_MARKERS
+from penstock.protocol.kafka.apis import WRITE_TXN_MARKERS
 
 logger = logging.getLogger(__name__)
 
@@ -37,15 +38,11 @@ def end_left_open(cluster: Cluster, producer_id: int, places: Iterable[TopicPart
 
 
 def _end(cluster: Cluster, producer_id: int, place: TopicPartition) -> None:
-    leader, (topic, index) = cluster.leader(place), place
-    asked = leader.call(DESCRIBE_PRODUCERS, 0, topics=[{"name": topic, "partition_indexes": [index]}])
-    (partition,) = asked.topics[0].partitions
-    check(partition.error_code, str(place))
-    for each in partition.active_producers:
-        if each.producer_id != producer_id or each.current_txn_start_offset < 0:
+    for each in open_producers(cluster, place):
+        if each.producer_id != producer_id:
             continue
         logger.warning("%s: an aborted transaction was left open at %d", place, each.current_txn_start_offset)
-        answer = leader.call(
+        answer = cluster.leader(place).call(
             WRITE_TXN_MARKERS,
             WRITE_TXN_MARKERS_VERSION,
             markers=[
@@ -54,7 +51,7 @@ def _end(cluster: Cluster, producer_id: int, place: TopicPartition) -> None:
                     "producer_epoch": each.producer_epoch,
                     "coordinator_epoch": max(0, each.coordinator_epoch),
                     "transaction_result": False,
-                    "topics": [{"name": topic, "partition_indexes": [index]}],
+                    "topics": [{"name": place.topic, "partition_indexes": [place.partition]}],
                 }
             ],
         )

@@ -5,7 +5,7 @@ Partitions know producers, coordinators know transactional ids; both are asked. 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock.client.answer_error import check
 from penstock.client.cluster import Cluster
@@ -16,6 +16,9 @@ from penstock.protocol.kafka.apis import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIO
 from penstock.protocol.kafka.describe_transactions import decode
 from penstock.protocol.kafka.messages import encode, request_schema
 from penstock.protocol.kafka.primitives import INT32
+
+if TYPE_CHECKING:
+    from penstock.protocol.kafka.replies.describe_producers import ProducerState
 
 _HEADER_BYTES = INT32.size + 1  # correlation id and no tags
 
@@ -32,18 +35,23 @@ class OpenTransaction(NamedTuple):
 
 def open_transactions(cluster: Cluster, place: TopicPartition) -> list[OpenTransaction]:
     """The open transactions of a partition, the one that holds back readers first. KafkaError without the right."""
-    return cluster.patiently(lambda: [_known(cluster, each) for each in _open_producers(cluster, place)])
+    return cluster.patiently(lambda: [_known(cluster, each) for each in _found(cluster, place)])
 
 
-def _open_producers(cluster: Cluster, place: TopicPartition) -> list[OpenTransaction]:
+def _found(cluster: Cluster, place: TopicPartition) -> list[OpenTransaction]:
+    producers = open_producers(cluster, place)
+    found = [OpenTransaction(each.producer_id, each.current_txn_start_offset) for each in producers]
+    return sorted(found, key=lambda each: each.start_offset)
+
+
+def open_producers(cluster: Cluster, place: TopicPartition) -> list[ProducerState]:
+    """The producers with an open transaction in a partition, as its leader tells. KafkaError without the right."""
     answer = cluster.leader(place).call(
         DESCRIBE_PRODUCERS, 0, topics=[{"name": place.topic, "partition_indexes": [place.partition]}]
     )
     (partition,) = answer.topics[0].partitions
     check(partition.error_code, str(place))
-    producers = [each for each in partition.active_producers if each.current_txn_start_offset >= 0]
-    found = [OpenTransaction(each.producer_id, each.current_txn_start_offset) for each in producers]
-    return sorted(found, key=lambda each: each.start_offset)
+    return [each for each in partition.active_producers if each.current_txn_start_offset >= 0]
 
 
 def _known(cluster: Cluster, found: OpenTransaction) -> OpenTransaction:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.reading.feed import UNPACKED_BY_ANY_BYTES, Feed
 from penstock.broker.delivery.reading.lookup import find
 from penstock.broker.delivery.reading.unpacking import Unpacking
@@ -214,14 +215,20 @@ def test_a_batch_that_never_decodes_is_tried_less_and_less_often(caplog: pytest.
     assert 12 <= len([one for one in caplog.records if "cannot be read" in one.message]) <= 14, "one a minute"
 
 
+async def stuck(one: DeliveryWorld) -> tuple[Tries, LiveSubscription]:
+    """A subscription before a batch that never decodes, in the middle of a long pause."""
+    tries = Tries(one)
+    tries.publish(bomb(2000, 0))
+    live = await one.join()
+    await until(lambda: tries.count == 1)
+    await tries.after(20_000)
+    return tries, live
+
+
 def test_whoever_moves_past_it_goes_on_at_once() -> None:
     async def test() -> None:
         async with DeliveryWorld() as one:
-            tries = Tries(one)
-            tries.publish(bomb(2000, 0))
-            live = await one.join()
-            await until(lambda: tries.count == 1)
-            await tries.after(20_000)
+            _, live = await stuck(one)
             assert live.in_flight == 0
             live.set_position(0, 1)
             await until(lambda: live.in_flight == 20)
@@ -232,11 +239,7 @@ def test_whoever_moves_past_it_goes_on_at_once() -> None:
 def test_records_deleted_with_it_let_the_subscription_go_on_at_once() -> None:
     async def test() -> None:
         async with DeliveryWorld() as one:
-            tries = Tries(one)
-            tries.publish(bomb(2000, 0))
-            live = await one.join()
-            await until(lambda: tries.count == 1)
-            await tries.after(20_000)
+            tries, live = await stuck(one)
             tries.log.delete_records(1)
             tries.publish(packed([b"later"], 0))
             await until(lambda: live.in_flight == 21)
