@@ -116,7 +116,10 @@ class Receiving(Generic[Value]):
                 return
 
     def _note(self, error: KafkaError) -> None:
-        """Take what librdkafka reports of itself, within a poll. It would try a login that was refused for ever."""
+        """Take what librdkafka reports of itself, within a poll. It would try a login that was refused for ever.
+
+        It reports the same in place of a message if it was about to ask for the coordinator (`_judge`).
+        """
         if error.code() in _REFUSALS:
             self._is_refused = True
 
@@ -130,6 +133,8 @@ class Receiving(Generic[Value]):
         if error.code() == KafkaError._MAX_POLL_EXCEEDED:
             text = "the records of one poll took longer than max_poll_interval_ms=%d: the group has removed this member"
             logger.warning(text, self.options["max_poll_interval_ms"])
+        elif error.code() in _REFUSALS:
+            self._is_refused = True
         elif error.code() not in _HARMLESS:
             raise translate(error, f"topics {', '.join(self.membership.topics)}")
 

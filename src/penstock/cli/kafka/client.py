@@ -94,14 +94,20 @@ class KafkaClients:
         from confluent_kafka import Consumer
 
         with translated():
-            return Consumer(self.config(**config, error_cb=self._check_let_in), logger=_silent())
+            return Consumer(self.config(**config, error_cb=self.is_let_in_again), logger=_silent())
 
-    def _check_let_in(self, error: Any) -> None:
-        """End a command whose login is no longer accepted: the library would try it for ever, and say nothing."""
+    def is_let_in_again(self, error: Any) -> bool:
+        """Whether this error of a consumer is a refused login that is accepted by now; CommandError if it is not.
+
+        The library would try it for ever. It says so by `error_cb`, or in place of a message if it was about to ask for
+        the coordinator.
+        """
         from confluent_kafka import KafkaError
 
-        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
-            _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
+        if error.code() not in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+            return False
+        _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
+        return True
 
     def misfit(self) -> str | None:
         """Why the first broker hangs up on clients with these properties, if they do not fit its port."""

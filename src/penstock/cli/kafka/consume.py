@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Ends = dict[tuple[str, int], int]
 Line = Callable[[Any], str]
+IsEnd = Callable[["Message"], bool]
 
 BATCH_MESSAGES = 500
 POLL_S = 0.1
@@ -99,14 +100,15 @@ def consume(
     admin = cluster.admin()
     metadata = cluster.check_topics(topics, admin, needs=("Read",))
     consumer = _consumer(cluster, group, start)
+    is_end = partial(_is_end, cluster, group)
     try:
         if group:
             consumer.subscribe(topics)
-            messages = _follow(consumer, group) if follow else _to_end(consumer, group)
+            messages = _follow(consumer, is_end) if follow else _to_end(consumer, is_end)
         else:
             wanted = _partitions(metadata, topics, partition)
             ends = _assign(consumer, wanted, start)
-            messages = _follow(consumer, None) if follow else _to_snapshot(consumer, ends)
+            messages = _follow(consumer, is_end) if follow else _to_snapshot(consumer, is_end, ends)
         line: Line = to_json_line if output is Shape.JSON else partial(to_text, verbose=verbose)
         _print(consumer, messages, count, line, interruption, live=follow, commit=group is not None)
     except KeyboardInterrupt:
@@ -176,20 +178,20 @@ def _at_moment(consumer: Consumer, wanted: list[tuple[str, int]], timestamp_ms: 
     return {(part.topic, part.partition): part.offset for part in found}
 
 
-def _follow(consumer: Consumer, group: str | None) -> Iterator[Message]:
+def _follow(consumer: Consumer, is_end: IsEnd) -> Iterator[Message]:
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
-            if not _is_end(message, group):
+            if not is_end(message):
                 yield message
 
 
-def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
+def _to_snapshot(consumer: Consumer, is_end: IsEnd, ends: Ends) -> Iterator[Message]:
     """Yield messages up to the ends seen at the start, however fast others write."""
     pending = dict(ends)
     while pending:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
             place = (message.topic() or "", message.partition() or 0)
-            if _is_end(message, None):
+            if is_end(message):
                 pending.pop(place, None)
                 continue
             offset = message.offset() or 0
@@ -199,13 +201,13 @@ def _to_snapshot(consumer: Consumer, ends: Ends) -> Iterator[Message]:
                 pending.pop(place, None)
 
 
-def _to_end(consumer: Consumer, group: str) -> Iterator[Message]:
+def _to_end(consumer: Consumer, is_end: IsEnd) -> Iterator[Message]:
     """Yield messages until every assigned partition of the member has been read to its end."""
     ended: set[tuple[str | None, int | None]] = set()
     while True:
         for message in consumer.consume(BATCH_MESSAGES, POLL_S):
             place = (message.topic(), message.partition())
-            if _is_end(message, group):
+            if is_end(message):
                 ended.add(place)
             else:
                 yield message
@@ -214,7 +216,7 @@ def _to_end(consumer: Consumer, group: str) -> Iterator[Message]:
             return
 
 
-def _is_end(message: Message, group: str | None) -> bool:
+def _is_end(cluster: KafkaClients, group: str | None, message: Message) -> bool:
     """Return whether this is the mark of a partition's end, or nothing at all; any other error ends the command.
 
     The library asks for the coordinator of a group even if it is in none, and rights to groups are not needed then.
@@ -230,6 +232,8 @@ def _is_end(message: Message, group: str | None) -> bool:
         if group is None:
             return True
         raise may_not(f"read as a member of group {group}", Resource.GROUP, group, "Read")
+    if cluster.is_let_in_again(error):
+        return True
     raise explain(error, "reading")
 
 
