@@ -62,6 +62,20 @@ def test_the_repeat_path_of_produce(world: AclWorld, acls: AclClient, topic: str
     assert alice.appended(topic, BATCH) == 5
 
 
+def test_the_repeat_paths_of_several_topics(world: AclWorld, acls: AclClient) -> None:
+    """Written to in turn; the right to one of them goes, and the others are not held up."""
+    topics = [world.client().create_topic(partitions=2) for _ in range(3)]
+    for topic in topics:
+        grant(acls, topic, WRITE)
+    alice = world.client("alice")
+    places = [(topic, partition) for topic in topics for partition in range(2)]
+    for turn in range(4):
+        assert [alice.appended(topic, BATCH, partition=partition) for topic, partition in places] == [turn] * 6
+    acls.delete(matching(name=topics[1]))
+    codes = [alice.produce(topic, BATCH, partition=partition).error_code for topic, partition in places * 2]
+    assert codes == [ErrorCode.NONE, ErrorCode.NONE, DENIED, DENIED, ErrorCode.NONE, ErrorCode.NONE] * 2
+
+
 def test_a_denial_comes_before_what_is_allowed(world: AclWorld, acls: AclClient, topic: str) -> None:
     grant(acls, topic, WRITE)
     alice = world.client("alice")

@@ -15,14 +15,13 @@ from penstock.security.session import Session
 
 if TYPE_CHECKING:
     from penstock.broker.gate import Gate
-    from penstock.broker.produce.repeat_path import RepeatPath
-    from penstock.cluster.partition import Partition
+    from penstock.broker.produce.repeat_path import RepeatPaths
 
 
 class KafkaChannel:
     """Made by the gate for each connection."""
 
-    __slots__ = ("_gate", "_on_closed", "_stream", "last_partition", "repeat_path", "session", "waiting_partitions")
+    __slots__ = ("_gate", "_on_closed", "_stream", "repeat_paths", "session", "waiting_partitions")
 
     def __init__(self, gate: Gate, stream: Stream, session: Session) -> None:
         self._gate = gate
@@ -32,10 +31,8 @@ class KafkaChannel:
         """Replaced with `renew` when more is known about the client; a request keeps the one it began with."""
         self.waiting_partitions = 0
         """Partitions of the fetches that wait for data (`broker.fetch.parking`)."""
-        self.last_partition: Partition | None = None
-        """Where the last Produce request wrote its one batch, if requests like it can take the short way."""
-        self.repeat_path: RepeatPath | None = None
-        """The short way for a Produce request like the last one, if there is one. Set by the handler of Produce."""
+        self.repeat_paths: RepeatPaths | None = None
+        """The short ways for Produce requests like those before. Set by the handler of Produce."""
 
     @property
     def is_authenticated(self) -> bool:
@@ -55,8 +52,8 @@ class KafkaChannel:
 
     def serve(self, frame: memoryview) -> Reply:
         gate = self._gate
-        if gate.throttle is None and self.repeat_path is not None:
-            reply = self.repeat_path.serve(frame)
+        if gate.throttle is None and self.repeat_paths is not None:
+            reply = self.repeat_paths.serve(frame)
             if reply is not None:
                 return reply
         return gate.serve(frame, self)
@@ -66,7 +63,7 @@ class KafkaChannel:
         if session.authenticated and not self.session.authenticated:
             self._stream.authenticated()
         self.session = session
-        self.repeat_path = self.last_partition = None
+        self.repeat_paths = None
 
     def mute(self, seconds: float) -> None:
         """Take no further request of the client for a while."""
@@ -82,7 +79,7 @@ class KafkaChannel:
             self._on_closed = (*self._on_closed, callback)
 
     def closed(self) -> None:
-        self.repeat_path = self.last_partition = None
+        self.repeat_paths = None
         callbacks, self._on_closed = self._on_closed, ()
         for callback in callbacks:
             callback(self.connection_id)

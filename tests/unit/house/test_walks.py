@@ -6,6 +6,7 @@ else that runs is asked for a value and returns; `ASKED` names those files.
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.broker.produce.repeat_path import PATHS_MAX
 from penstock.model.errors import ErrorCode
 from penstock.protocol.push.messages import CreateTopic, Subscribe
 from tests.support import batches
@@ -125,11 +127,12 @@ class World:
         self.member = PushClient(push_port)
         self._sequence = -1
         wait_for_coordinator(self.kafka)
-        self.topics = [self.kafka.create_topic(name) for name in ("one", "two")]
+        self.topic = self.kafka.create_topic("one", partitions=2 * PATHS_MAX)
+        self._elsewhere = itertools.cycle(range(2 * PATHS_MAX))
         self.publisher.ask(CreateTopic("pushed", 1))
         wait_until(self._subscribe, what="the member joins")
-        for topic in reversed(self.topics):
-            self.produce(topic)
+        for _ in range(2 * PATHS_MAX):  # the first request to a partition opens its log
+            self.produce_elsewhere()
         for _ in range(3):
             self.publish()
 
@@ -146,13 +149,12 @@ class World:
             raise
         return True
 
-    def produce(self, topic: str) -> None:
-        self.kafka.appended(topic, batches.values(b"x"), version=9)
+    def produce(self, partition: int = 0) -> None:
+        self.kafka.appended(self.topic, batches.values(b"x"), partition=partition, version=9)
 
     def produce_elsewhere(self) -> None:
-        """To another topic than the last time, so that no request is like the one before."""
-        self.topics.reverse()
-        self.produce(self.topics[0])
+        """To partitions in turn, so many that no request is like one that is remembered."""
+        self.produce(next(self._elsewhere))
 
     def publish(self, *, in_sequence: bool = True) -> None:
         self._sequence += in_sequence
@@ -202,8 +204,9 @@ def test_produce_goes_the_long_way(world: World) -> None:
 
 
 def test_a_repeated_produce_leaves_out_the_parsing(world: World) -> None:
-    world.produce(world.topics[0])
-    trace = world.tracer.steady(lambda: world.produce(world.topics[0]), [*WRITTEN_TO_VISIBLE, *ANSWERED])
+    world.produce()
+    world.produce()
+    trace = world.tracer.steady(world.produce, [*WRITTEN_TO_VISIBLE, *ANSWERED])
     handed_on = set(files(trace.handed_on))
     assert "broker/produce/repeat_path.py" in handed_on
     assert handed_on <= set(named_files(WALKS[PRODUCE]))
@@ -225,7 +228,7 @@ def test_publish_to_delivery(world: World, in_sequence: bool) -> None:
 
 
 def test_fetch(world: World) -> None:
-    values = world.kafka.fetch_values(world.topics[0], 0)
+    values = world.kafka.fetch_values(world.topic, 0)
     trace = world.tracer.steady(lambda: world.kafka.call("fetch", 12, **values), [*READ, *ANSWERED])
     handed_on = set(files(trace.handed_on))
     assert {"broker/handlers/records/fetch.py", "storage/log/reader.py"} <= handed_on
@@ -248,6 +251,6 @@ def test_join_and_sync(world: World) -> None:
 
 
 def test_the_tracer_sees_only_our_sources(world: World) -> None:
-    trace = world.tracer.steady(lambda: world.produce(world.topics[0]), ANSWERED, times=2)
+    trace = world.tracer.steady(world.produce, ANSWERED, times=2)
     assert trace.ran
     assert all((SOURCES / step.file).is_file() for step in trace.ran)

@@ -1,8 +1,8 @@
 """The part of a Produce request that is the same in the next one of its connection.
 
-A producer that writes to one partition repeats the same bytes, except for the correlation id and the
-batch. `RepeatedProduce` keeps the parsed form of such a request; the next one that begins with the same bytes needs
-no parsing, and its answer is filled into a prepared frame.
+A producer's requests to one partition repeat the same bytes, except for the correlation id and the batch.
+`RepeatedProduce` keeps the parsed form of such a request; the next one that begins with the same bytes needs no
+parsing, and its answer is filled into a prepared frame.
 
     request    api key, version | correlation id | client id … partition index | size | batch | no tagged fields
                same             | new            | same                        | new  | new   | same
@@ -15,7 +15,7 @@ from struct import Struct
 from penstock.protocol.kafka.primitives import INT32, write_count, write_string, write_unsigned_varint
 from penstock.protocol.kafka.produce import FLEXIBLE, PartitionResult, ProduceRequest, encode_response
 
-_AFTER_CORRELATION_ID = 8
+AFTER_CORRELATION_ID = 8
 _LOG_START_VERSION = 5
 _ERROR_OFFSET_TIME_START = Struct(">hqqq")
 _ERROR_OFFSET_TIME = Struct(">hqq")
@@ -24,7 +24,7 @@ _ERROR_OFFSET_TIME = Struct(">hqq")
 class RepeatedProduce:
     """A Produce request with exactly one batch, and room for the next one's."""
 
-    __slots__ = ("_after", "_before", "_end", "_flexible", "_result", "_same", "_start", "_tail", "topic", "version")
+    __slots__ = ("_after", "_before", "_flexible", "_result", "_start", "_tail", "end", "same", "topic", "version")
 
     def __init__(self, frame: memoryview, version: int, request: ProduceRequest) -> None:
         self.version = version
@@ -34,9 +34,10 @@ class RepeatedProduce:
         self.topic = topic
         self._tail = b"\0\0\0" if self._flexible else b""  # of the partition, the topic and the request
         size_bytes = len(write_unsigned_varint(len(records) + 1)) if self._flexible else 4
-        self._end = len(frame) - len(self._tail) - len(records) - size_bytes
+        self.end = len(frame) - len(self._tail) - len(records) - size_bytes
         self._start = bytes(frame[:4])
-        self._same = bytes(frame[_AFTER_CORRELATION_ID : self._end])
+        self.same = bytes(frame[AFTER_CORRELATION_ID : self.end])
+        """What requests like this one have between the correlation id and the size of the batch, which is at `end`."""
         self._result = _ERROR_OFFSET_TIME_START if version >= _LOG_START_VERSION else _ERROR_OFFSET_TIME
         answer = encode_response([PartitionResult(topic, partition, 0, 0, 0, 0)], version)
         name = topic if isinstance(topic, bytes) else write_string(topic, self._flexible)
@@ -54,8 +55,12 @@ class RepeatedProduce:
 
     def batch_in(self, frame: memoryview) -> memoryview | None:
         """The batch of a request that is like the first one; None if it is another."""
-        end = self._end
-        if len(frame) < end + 4 or frame[:4] != self._start or frame[_AFTER_CORRELATION_ID:end] != self._same:
+        return self.batch_behind(frame) if frame[AFTER_CORRELATION_ID : self.end] == self.same else None
+
+    def batch_behind(self, frame: memoryview) -> memoryview | None:
+        """The same for a request that is known to have `same`: the rest of it is looked at."""
+        end = self.end
+        if len(frame) < end + 4 or frame[:4] != self._start:
             return None
         if not self._flexible:
             batch = frame[end + 4 :]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
+from penstock.broker.produce.repeat_path import PATHS_MAX
 from penstock.broker.produce.timeouts import LEAST_MS, ProduceTimeouts
 from penstock.config.settings import StorageSettings
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -35,18 +36,31 @@ class Node(AdminBroker):
         self.time = ManualClock()
         self.broker.produce_timeouts = self.timeouts = ProduceTimeouts(self.time)
         self.create("t", 2)
+        self.create("wide", 2 * PATHS_MAX)
 
     def flush(self) -> None:
         while self.waiting:
             function, *args = self.waiting.pop(0)
             function(*args)
 
-    def produce(self, value: bytes, partitions: int = 1, timeout_ms: int = TIMEOUT_MS, acks: int = -1) -> Reply:
+    def produce(self, value: bytes, partitions: int = 1, **more: Any) -> Reply:
+        return self.produce_to("t", range(partitions), value, **more)
+
+    def produce_to(
+        self,
+        topic: str,
+        partitions: Iterable[int],
+        value: bytes,
+        *,
+        timeout_ms: int = TIMEOUT_MS,
+        acks: int = -1,
+        client_id: bytes = b"c",
+    ) -> Reply:
         records = bytes(build_batch([NewRecord(None, value)], timestamp=1))
-        data = [{"index": index, "records": records} for index in range(partitions)]
-        topics = [{"name": "t", "partition_data": data}]
+        data = [{"index": index, "records": records} for index in partitions]
+        topics = [{"name": topic, "partition_data": data}]
         values = {"transactional_id": None, "acks": acks, "timeout": timeout_ms, "topic_data": topics}
-        header = struct.pack(">hhih", PRODUCE, VERSION, 7, 1) + b"c\0"
+        header = struct.pack(">hhih", PRODUCE, VERSION, 7, len(client_id)) + client_id + b"\0"
         frame = memoryview(bytearray(header + encode_body("produce", VERSION, values)))
 
         async def serve() -> Reply:
@@ -79,7 +93,7 @@ def test_a_disk_that_hangs_is_not_waited_for_longer_than_the_client_said(node: N
         node.produce(b"a", acks=acks)
         node.produce(b"a", acks=acks)
         node.flush()
-        assert node.channel.repeat_path is not None
+        assert node.channel.repeat_paths is not None
     reply = node.produce(b"b", acks=acks)
     node.after(TIMEOUT_MS - 1)
     assert not reply.done

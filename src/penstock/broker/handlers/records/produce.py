@@ -30,7 +30,7 @@ from functools import partial
 from penstock.broker.broker import Broker
 from penstock.broker.codec_threads import let_go
 from penstock.broker.produce.refusal import named_records, refuse
-from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath
+from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath, RepeatPaths
 from penstock.broker.produce.timeouts import LEAST_MS
 from penstock.broker.produce.transactional import (
     ADDING_VERSION,
@@ -84,11 +84,10 @@ PARTITIONS_A_STEP = 50
 
 def handle(broker: Broker, request: AnyRequest) -> Reply:
     channel = request.channel
-    if request.meter is not None and channel.repeat_path is not None:  # without a meter the channel has tried it
-        reply = channel.repeat_path.serve(request.frame)
+    if request.meter is not None and channel.repeat_paths is not None:  # without a meter the channel has tried it
+        reply = channel.repeat_paths.serve(request.frame)
         if reply is not None:
             return reply
-    channel.repeat_path = None
     try:
         body = decode(request.frame, request.body_start, request.version, PARTITIONS_AT_ONCE_MAX)
     except WideRequest:
@@ -109,11 +108,13 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
     if body.acks == 0:
         return Reply.now(produce.unanswered())
     partition = produce.plain_partition if request.session.authenticated else None
-    if partition is not None and partition is channel.last_partition:  # two in a row: more will come
-        repeated = RepeatedProduce.of(request.frame, request.version, body)
-        if repeated is not None:
-            channel.repeat_path = RepeatPath(broker, partition, repeated, request.session, body)
-    channel.last_partition = partition
+    if partition is not None:
+        if channel.repeat_paths is None:
+            channel.repeat_paths = RepeatPaths()
+        if channel.repeat_paths.wants(partition):
+            repeated = RepeatedProduce.of(request.frame, request.version, body)
+            if repeated is not None:
+                channel.repeat_paths.add(RepeatPath(broker, partition, repeated, request.session, body))
     return produce.when_acknowledged()
 
 
