@@ -148,7 +148,7 @@ class RepeatPath:
                 return None
             if header.attributes & CODEC_MASK == ZSTD and self.repeated.version < ZSTD_VERSION:
                 return None
-            if broker.producer_rights is not None:
+            if header.producer_id >= 0 and broker.producer_rights is not None:
                 broker.producer_rights.check(self._session, header)
         except KafkaError:
             return None
