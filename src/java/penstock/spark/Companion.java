@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkFiles;
 import org.apache.spark.api.python.PythonUtils$;
@@ -119,6 +120,11 @@ final class Companion {
 
   /** Ask, and wait for the answer. A {@link CompanionError} is what the other side raised. */
   Answer ask(String call, ObjectNode fields, List<byte[]> parts) {
+    return begin(call, fields, parts).get();
+  }
+
+  /** Ask, and wait when the answer is wanted. */
+  Supplier<Answer> begin(String call, ObjectNode fields, List<byte[]> parts) {
     long number = numbers.incrementAndGet();
     CompletableFuture<Answer> answer = new CompletableFuture<>();
     waiting.put(number, answer);
@@ -130,11 +136,13 @@ final class Companion {
     } catch (IOException error) {
       answer.completeExceptionally(gone());
     }
-    try {
-      return await(answer);
-    } finally {
-      waiting.remove(number);
-    }
+    return () -> {
+      try {
+        return await(answer);
+      } finally {
+        waiting.remove(number);
+      }
+    };
   }
 
   Answer ask(String call, ObjectNode fields) {

@@ -1,19 +1,23 @@
 package penstock.spark;
 
-import java.io.IOException;
-import java.util.Iterator;
-import java.util.List;
+import java.io.Serializable;
 import org.apache.spark.TaskContext;
-import org.apache.spark.api.java.function.Function2;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.execution.QueryExecution;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction2;
 
 /** A batch write as one job, without a second query around it, as Spark's Kafka connector runs its own. */
-final class DirectWrite implements Function2<Integer, Iterator<InternalRow>, Iterator<WriterCommitMessage>> {
+final class DirectWrite extends AbstractFunction2<TaskContext, Iterator<InternalRow>, WriterCommitMessage>
+    implements Serializable {
   private static final long serialVersionUID = 1L;
 
   private final DataWriterFactory writers;
@@ -23,28 +27,33 @@ final class DirectWrite implements Function2<Integer, Iterator<InternalRow>, Ite
   }
 
   static void run(Dataset<Row> data, Output output) {
-    org.apache.spark.sql.classic.Dataset<Row> rows = (org.apache.spark.sql.classic.Dataset<Row>) data;
-    DirectWrite task = new DirectWrite(output.writers().ofBatch());
-    List<WriterCommitMessage> done;
+    QueryExecution query = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution();
+    WriterCommitMessage[] done;
     try {
-      done = rows.queryExecution().toRdd().toJavaRDD().mapPartitionsWithIndex(task, true).collect();
+      // Spark plans while Python looks at the options. Computing, which `toRdd` may begin, waits until they fit.
+      DirectWrite task = new DirectWrite(output.writers(query::executedPlan).ofBatch());
+      RDD<InternalRow> rows = query.toRdd();
+      done = (WriterCommitMessage[])
+          rows.context().runJob(rows, task, ClassTag$.MODULE$.<WriterCommitMessage>apply(WriterCommitMessage.class));
     } catch (Throwable error) {
       output.abandon();
       throw error;
     }
-    output.commit(done.toArray(new WriterCommitMessage[0]));
+    output.commit(done);
   }
 
   @Override
-  public Iterator<WriterCommitMessage> call(Integer partition, Iterator<InternalRow> rows) throws IOException {
-    try (DataWriter<InternalRow> writer = writers.createWriter(partition, TaskContext.get().taskAttemptId())) {
+  public WriterCommitMessage apply(TaskContext context, Iterator<InternalRow> rows) {
+    try (DataWriter<InternalRow> writer = writers.createWriter(context.partitionId(), context.taskAttemptId())) {
       try {
-        writer.writeAll(rows);
-        return List.of(writer.commit()).iterator();
+        writer.writeAll(CollectionConverters.asJava(rows));
+        return writer.commit();
       } catch (Throwable error) {
         writer.abort();
         throw error;
       }
+    } catch (Throwable error) {
+      throw Sneaky.<RuntimeException>thrown(error);
     }
   }
 }

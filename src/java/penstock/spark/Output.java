@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.spark.JobArtifactSet;
 import org.apache.spark.JobArtifactState;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
@@ -49,10 +50,21 @@ final class Output {
   record Writers(DataWriterFactory ofBatch, StreamingDataWriterFactory ofStream) {}
 
   Writers writers() {
+    return writers(() -> {});
+  }
+
+  /** With something to do until Python has answered; if both fail, its reason comes first. */
+  Writers writers(Runnable meanwhile) {
     ObjectNode fields = fields().put("streaming", isStream).put("overwrite", overwrites);
     fields.put("directory", PythonSource.localDirectory());
-    Companion.Answer opened = Failures.ofWriting("plan", () -> companion.ask("open_write", fields));
-    write = opened.fields().get("write").asLong();
+    Supplier<Companion.Answer> answer = companion.begin("open_write", fields, List.of());
+    Companion.Answer opened;
+    try {
+      meanwhile.run();
+    } finally {
+      opened = Failures.ofWriting("plan", answer);
+      write = opened.fields().get("write").asLong();
+    }
     Option<String> artifacts = JobArtifactSet.getCurrentJobArtifactState().map(JobArtifactState::uuid);
     PythonStreamingWriterFactory python = new PythonStreamingWriterFactory(
         PythonSource.environment(), opened.parts().get(0), schema, artifacts, Option.empty());
