@@ -1,4 +1,4 @@
-"""Pipelines and bulk jobs on a secured broker: the login is in a file, and in nothing that a run leaves behind."""
+"""Pipelines and bulk jobs on secured brokers: the login is in a file, and in nothing that a run leaves behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.acl_client import (
 from tests.support.command_line import CommandLine
 from tests.support.pipelines import PIPELINE_TIMEOUT_S, Project
 from tests.support.raw_client import RawClient
-from tests.support.secured_pair import SecuredPenstock
+from tests.support.secured_pair import SecuredBroker, make_secured_broker
 from tests.support.trading import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -33,9 +33,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 WORD, WRONG = f"Zq{os.urandom(12).hex()}", f"Zw{os.urandom(12).hex()}"
 
 
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredPenstock]:
-    process = SecuredPenstock(tmp_path_factory.mktemp("secured"), {"alice": WORD})
+@pytest.fixture(scope="module", params=["penstock", "kafka"])
+def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    process = make_secured_broker(request.param, tmp_path_factory.mktemp("secured"), {"alice": WORD})
     process.prepare()
     process.start()
     with RawClient(process.host, process.port) as client:
@@ -49,11 +49,11 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredPenstoc
 
 
 @pytest.fixture
-def command(secured: SecuredPenstock) -> CommandLine:
+def command(secured: SecuredBroker) -> CommandLine:
     return CommandLine(f"{secured.host}:{secured.doors.login}", timeout_s=PIPELINE_TIMEOUT_S)
 
 
-def properties_file(secured: SecuredPenstock, directory: Path, password: str = WORD) -> Path:
+def properties_file(secured: SecuredBroker, directory: Path, password: str = WORD) -> Path:
     path = directory / f"client-{len(list(directory.iterdir()))}.properties"
     lines = secured.doors.login_properties("alice", password)
     path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
@@ -71,7 +71,7 @@ def assert_nowhere(directory: Path, *texts: str) -> None:
 
 
 @pytest.mark.feature("S-03")
-def test_a_project_whose_login_is_in_a_file(secured: SecuredPenstock, command: CommandLine, tmp_path: Path) -> None:
+def test_a_project_whose_login_is_in_a_file(secured: SecuredBroker, command: CommandLine, tmp_path: Path) -> None:
     with RawClient(secured.host, secured.port) as client:
         topic = client.create_topic("own-visits")
         publish(client, topic, ["a", "b", "c"])
@@ -102,7 +102,7 @@ def test_a_project_whose_login_is_in_a_file(secured: SecuredPenstock, command: C
 
 
 @pytest.mark.feature("S-04")
-def test_bulk_jobs_with_and_without_spark(secured: SecuredPenstock, command: CommandLine, tmp_path: Path) -> None:
+def test_bulk_jobs_with_and_without_spark(secured: SecuredBroker, command: CommandLine, tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("symbol,price\n" + "".join(f"S{number % 7},{number}\n" for number in range(500)))
     keys = tmp_path / "keys"
