@@ -61,6 +61,11 @@ class PolicyNode:
             page = answer.read().decode()
         return next(float(line.split()[-1]) for line in page.splitlines() if line.startswith(f"{name} "))
 
+    def warned(self) -> bool:
+        url = f"http://{self.process.host}:{self.process.http_port}/health/ready"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return "policy" in json.load(answer)["warnings"]
+
     def log_count(self, text: str) -> int:
         """Error lines with a text."""
         return sum(" ERROR " in line and text in line for line in self.process.log_file.read_text().splitlines())
@@ -152,6 +157,31 @@ def test_a_file_that_others_can_write_gives_no_rights(node: PolicyNode, client: 
     node.path.chmod(0o644)
     node.process.start()
     assert node.metric("penstock_acl_rules") == 0, "the file that only its user can write is read"
+
+
+def test_the_directory_of_a_file_is_mended_as_its_message_says(node: PolicyNode, client: RawClient) -> None:
+    """The file itself does not change then. Its failure is counted and told once."""
+    directory = node.path.absolute().parent
+    directory.chmod(0o775)
+    node.write([OPEN[0], OPEN[2]])
+    remedy = f"run: chmod go-w {directory}"
+    wait_until(lambda: node.log_count(remedy) == 1, what="the failure is in the log")
+    os.kill(node.process.pid, signal.SIGHUP)
+    assert node.metric("penstock_acl_rules") == len(OPEN)
+    directory.chmod(0o755)
+    wait_until(lambda: node.metric("penstock_acl_rules") == 2, what="the file is read")
+    assert node.metric("penstock_policy_file_failures_total") == 1
+    assert node.log_count(remedy) == 1
+
+
+def test_a_signal_finds_a_file_that_others_could_replace(node: PolicyNode, client: RawClient) -> None:
+    directory = node.path.absolute().parent
+    directory.chmod(0o775)
+    os.kill(node.process.pid, signal.SIGHUP)
+    wait_until(lambda: node.metric("penstock_policy_file_failures_total") == 1, what="the file is read again")
+    directory.chmod(0o755)
+    os.kill(node.process.pid, signal.SIGHUP)
+    wait_until(lambda: not node.warned(), what="it is right again")
 
 
 def test_a_file_that_is_removed_keeps_the_old_rules(node: PolicyNode, client: RawClient) -> None:

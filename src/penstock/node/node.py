@@ -140,12 +140,12 @@ class Node:
         logger.info("ready", extra={"node": self.settings.node.label, "kafka": self.kafka_port})
 
     def reload(self) -> None:
-        """Read files again that settings name, if they have changed."""
+        """Read the files again that settings name and that may change."""
         self._reloading = asyncio.ensure_future(self._reload())
 
     async def _reload(self) -> None:
         if self._policy_file is not None:
-            await self._policy_file.refresh()
+            await self._policy_file.reload()
         await self._certificates.reload()
 
     async def stop(self) -> None:

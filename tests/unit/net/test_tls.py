@@ -491,12 +491,94 @@ def test_files_that_cannot_be_used_change_nothing(authority: Authority, damage: 
             else:
                 issued.key_file.chmod(0o644)
                 os.utime(issued.key_file, (1, 1))
-            with pytest.raises(TlsProblem, match=str(issued.key_file.parent)):
-                server.certificates.reload()
-            assert not server.certificates.reload(), "it is reported once"
+            for _ in range(2):
+                with pytest.raises(TlsProblem, match=str(issued.key_file.parent)):
+                    server.certificates.reload()
             assert _serial(await server.ask(authority.client_context())) == issued.certificate.serial_number
 
     run(scenario())
+
+
+def test_what_mends_a_file_need_not_change_it(authority: Authority) -> None:
+    """As the `chmod 600` that the message advises."""
+    issued, renewed = authority.issue("server"), authority.issue("renewed")
+    certificates = Certificates(authority.options(issued))
+    renewed.key_file.chmod(0o644)
+    _replace(issued, renewed)
+    with pytest.raises(TlsProblem, match=f"chmod 600 {issued.key_file}"):
+        certificates.reload()
+    issued.key_file.chmod(0o600)
+    assert set(certificates.reload()) == {issued.certificate_file, issued.key_file}
+    assert not certificates.reload()
+
+
+def test_files_that_are_as_before_are_used_again(authority: Authority) -> None:
+    issued = authority.issue("server")
+    certificates = Certificates(authority.options(issued))
+    kept = issued.key_file.rename(issued.key_file.with_suffix(".kept"))
+    with pytest.raises(TlsProblem):
+        certificates.reload()
+    kept.rename(issued.key_file)
+    assert certificates.reload() == ()
+    issued.key_file.chmod(0o640)
+    with pytest.raises(TlsProblem, match="chmod 600"):
+        certificates.reload()
+
+
+def test_a_signal_reads_files_that_look_the_same(authority: Authority) -> None:
+    issued = authority.issue("server")
+    certificates, status = Certificates(authority.options(issued)), issued.certificate_file.stat()
+    text = issued.certificate_file.read_bytes()
+    issued.certificate_file.write_bytes(b"x" * len(text))
+    os.utime(issued.certificate_file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert certificates.reload() == ()
+    with pytest.raises(TlsProblem):
+        certificates.reload(always=True)
+
+
+@pytest.mark.parametrize(
+    ("lasts", "hosts", "told"),
+    [
+        (-DAY, ("localhost",), "has ended on "),
+        (DAY, (), "is not for servers"),
+    ],
+)
+def test_a_new_certificate_that_clients_refuse_is_not_taken(
+    authority: Authority, lasts: datetime.timedelta, hosts: tuple[str, ...], told: str
+) -> None:
+    async def scenario() -> None:
+        issued = authority.issue("server")
+        async with serving(authority.options(issued)) as server:
+            _replace(issued, authority.issue("renewed", lasts=lasts, hosts=hosts))
+            for _ in range(2):
+                with pytest.raises(TlsProblem, match=f"{issued.certificate_file} {told}"):
+                    server.certificates.reload()
+            assert server.certificates.problem is None
+            assert _serial(await server.ask(authority.client_context())) == issued.certificate.serial_number
+
+    run(scenario())
+
+
+def test_a_certificate_that_begins_later_is_taken_then(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    issued, renewed = authority.issue("server"), authority.issue("renewed")
+    certificates = Certificates(authority.options(issued))
+    begins_at = renewed.certificate.not_valid_before_utc.timestamp()
+    monkeypatch.setattr("penstock.security.tls.certificates.time.time", lambda: begins_at - 60)
+    _replace(issued, renewed)
+    with pytest.raises(TlsProblem, match="begins on "):
+        certificates.reload()
+    monkeypatch.undo()
+    assert certificates.reload()
+
+
+def test_authorities_change_beside_a_certificate_that_has_ended(authority: Authority, tmp_path: Path) -> None:
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes(authority.file.read_bytes())
+    options = authority.options(authority.issue("server", lasts=-DAY), client_auth=ClientAuth.REQUIRED)
+    certificates = Certificates(replace(options, client_ca_file=trusted))
+    assert "has ended on " in (certificates.problem or "")
+    trusted.write_bytes(authority.file.read_bytes() + Authority(tmp_path / "other").file.read_bytes())
+    assert certificates.reload() == (trusted,)
 
 
 def _serial(der: bytes) -> int:

@@ -32,7 +32,8 @@ class DoorCertificates:
         self._by_name: dict[str, Certificates] = {}
         self._failed: dict[str, str] = {}
         self._told_of_lists: dict[str, str] = {}
-        self._periodic = Periodic("certificates", interval_ms, self.reload)
+        self._lock = asyncio.Lock()
+        self._periodic = Periodic("certificates", interval_ms, self.refresh)
 
     def of(self, plan: DoorPlan) -> Certificates | None:
         """Read the files of a door; None if it has no TLS. SettingsError if they cannot be used."""
@@ -54,28 +55,44 @@ class DoorCertificates:
     async def stop(self) -> None:
         await self._periodic.stop()
 
+    async def refresh(self) -> None:
+        """Take files that have changed, or could not be used; they are read in a thread."""
+        await self._look(always=False)
+
     async def reload(self) -> None:
-        """Look at the files now; they are read in a thread."""
-        await self._reload_files()
+        """Read all files now, whether they have changed or not."""
+        await self._look(always=True)
+
+    async def _look(self, *, always: bool) -> None:
+        async with self._lock:
+            for name, certificates in self._by_name.items():
+                try:
+                    changed = await asyncio.to_thread(certificates.reload, always=always)
+                except TlsProblem as problem:
+                    self._fail(name, f"the certificate of the listener {name} stays as it is: {problem}")
+                    continue
+                had_failed = self._failed.pop(name, None) is not None
+                if changed:
+                    logger.info("the listener %s has new files: %s", name, ", ".join(map(str, changed)))
+                elif had_failed:
+                    logger.info("the files of the listener %s can be used again", name)
+                if changed or always:
+                    self._warn(name, certificates)
         self._tell_of_lists()
 
-    async def _reload_files(self) -> None:
-        for name, certificates in self._by_name.items():
-            try:
-                changed = await asyncio.to_thread(certificates.reload)
-            except TlsProblem as problem:
-                self._failed[name] = f"the certificate of the listener {name} stays as it is: {problem}"
-                logger.error(self._failed[name])
-                continue
-            if not changed:
-                continue
-            self._failed.pop(name, None)
-            logger.info("the listener %s has new files: %s", name, ", ".join(map(str, changed)))
-            self._warn(name, certificates)
+    def _fail(self, name: str, problem: str) -> None:
+        """Log each reason once: the files are tried again at every look."""
+        if problem != self._failed.get(name):
+            logger.error(problem)
+        self._failed[name] = problem
 
     def _warn(self, name: str, certificates: Certificates) -> None:
-        days = _days_left(certificates)
-        if days < DAYS_OF_WARNING:
+        problem, days = certificates.problem, _days_left(certificates)
+        if problem is not None:
+            logger.warning("clients refuse the certificate of the listener %s: it %s", name, problem)
+        elif days <= 0:
+            logger.warning("a certificate above that of the listener %s has ended; renew it", name)
+        elif days < DAYS_OF_WARNING:
             logger.warning("the certificate of the listener %s ends in %.1f days; renew it", name, days)
 
     def _tell_of_lists(self) -> None:

@@ -94,7 +94,7 @@ class LonePort:
 
     async def reload(self) -> None:
         for each in self.files:
-            await each.refresh()
+            await each.reload()
         await self.certificates.reload()
 
 

@@ -1,7 +1,8 @@
 """A file that decides who may do what: read at the start, and again when it has changed, whole or not at all.
 
-A file that cannot be read later changes nothing: one error line, a count and a warning in the health report until it
-can be read again.
+A file that cannot be used later changes nothing: one error line, a count and a warning in the health report until it
+can be used. It is tried again at every look, since what mends it need not change the file itself, as the mode of its
+directory.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ERRORS: Final = (OSError, PolicyError, UsersError, SecretFileError)
 
 Content = TypeVar("Content")
 _Stamp = tuple[int, ...] | None
-"""Time of the last change, size, inode and mode; None while there is no such file."""
+"""Time of the last change, size, inode, mode and owner; None while there is no such file."""
 
 
 class WatchedFile(Generic[Content]):
@@ -75,24 +76,34 @@ class WatchedFile(Generic[Content]):
         await self._periodic.stop()
 
     async def refresh(self) -> None:
-        """Read the file if it has changed. The disk is waited for in a thread."""
-        async with self._lock:
-            await self._refresh()
+        """Read the file if it has changed, or could not be used. The disk is waited for in a thread."""
+        await self._look(always=False)
 
-    async def _refresh(self) -> None:
-        stamp = await asyncio.to_thread(self._current_stamp)
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self._stamp, content = await asyncio.to_thread(self._read)
-        except ERRORS as error:
+    async def reload(self) -> None:
+        """Read the file, whether it has changed or not."""
+        await self._look(always=True)
+
+    async def _look(self, *, always: bool) -> None:
+        async with self._lock:
+            stamp = await asyncio.to_thread(self._current_stamp)
+            is_new = stamp != self._stamp
+            if not (is_new or always or self.problem is not None):
+                return
+            self._stamp = stamp
+            try:
+                self._stamp, content = await asyncio.to_thread(self._read)
+            except ERRORS as error:
+                self._fail(f"{self._path}: {_reason(error)}", is_new=is_new)
+                return
+            self.problem = None
+            self._put(content)
+
+    def _fail(self, problem: str, *, is_new: bool) -> None:
+        """Count and log each state of the file once, and each other reason why it cannot be used."""
+        if is_new or problem != self.problem:
             self.failures += 1
-            self.problem = f"{self._path}: {_reason(error)}"
-            logger.error("the %s has changed and cannot be used, %s: %s", self._title, self._kept, self.problem)
-            return
-        self.problem = None
-        self._put(content)
+            logger.error("the %s has changed and cannot be used, %s: %s", self._title, self._kept, problem)
+        self.problem = problem
 
     def _put(self, content: Content) -> None:
         self._put_content(content, self._in_force)
@@ -103,7 +114,7 @@ class WatchedFile(Generic[Content]):
             found = self._path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+        return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode, found.st_uid
 
     def _read(self) -> tuple[_Stamp, Content]:
         """The content, and the stamp from before it was read: a change meanwhile is seen the next time."""
