@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+from cryptography import x509
 
+from penstock.cli.kafka.command_config import read_command_config
 from penstock.config.loading import load_settings
+from penstock.security.tls.server_certificate import ServerCertificate, hosts_of
 from tests.support.broker_process import free_port
 from tests.support.command_line import CommandLine
 from tests.support.waiting import wait_until
@@ -170,6 +173,49 @@ def test_a_renewed_certificate_is_taken_by_the_running_node(secured: Secured) ->
     wait_until(lambda: served() != before, what="the new certificate")
 
 
+def names_in(path: Path) -> tuple[list[str], bool]:
+    """The names in a certificate, and whether it is for servers."""
+    pem = path.read_bytes()
+    return hosts_of(pem), ServerCertificate.parse(pem).is_for_servers
+
+
+def test_a_certificate_of_a_node_is_renewed_for_its_names(tmp_path: Path) -> None:
+    command, directory = CommandLine(None), tmp_path / "s"
+    flags = ("--directory", directory)
+    path, local = directory / "server.pem", ["localhost", "127.0.0.1", "::1"]
+    command(
+        "security", "init", *flags, "--data-dir", tmp_path / "d", "--host", "broker.example", "--listen", "10.0.0.7"
+    )
+    first = path.read_bytes()
+    assert names_in(path) == (["broker.example", "10.0.0.7", *local], True)
+    told = command("security", "certificate", "server", *flags).err
+    assert path.read_bytes() != first
+    assert names_in(path) == (["broker.example", "10.0.0.7", *local], True)
+    assert "for broker.example, 10.0.0.7, localhost" in told
+    assert "no longer" not in told
+    told = command("security", "certificate", "server", *flags, "--host", "other.example").err
+    assert names_in(path) == (["other.example", *local], True)
+    assert "no longer in the certificate: broker.example, 10.0.0.7; clients that use these names" in told
+
+
+def test_a_certificate_of_a_node_never_becomes_one_of_a_client(tmp_path: Path) -> None:
+    command, directory = CommandLine(None), tmp_path / "s"
+    flags = ("--directory", directory)
+    command("security", "init", *flags, "--data-dir", tmp_path / "d")
+    path = directory / "server.pem"
+    for content, told in ((b"half of a certifi", "cannot be read"), (None, "there is none to renew")):
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+        key = (directory / "server.key").read_bytes()
+        failed = command("security", "certificate", "server", *flags, code=2)
+        assert told in failed.err
+        assert "--host" in failed.err
+        assert (directory / "server.key").read_bytes() == key
+        command("security", "certificate", "server", *flags, "--host", "broker.example")
+        assert names_in(path) == (["broker.example", "localhost", "127.0.0.1", "::1"], True)
+
+
 def test_files_that_exist_are_not_replaced(tmp_path: Path) -> None:
     command = CommandLine(None)
     flags = ("--directory", tmp_path / "security", "--data-dir", tmp_path / "data")
@@ -236,10 +282,56 @@ def test_a_certificate_for_a_client_names_it(tmp_path: Path) -> None:
     pem = (tmp_path / "s" / "alice.pem").read_text()
     assert subject_of(ssl.PEM_cert_to_DER_cert(pem)) == "CN=alice"
     assert stat.S_IMODE((tmp_path / "s" / "alice.key").stat().st_mode) == 0o600
-    for bad, code in (("ca", 2), ("../x", 2)):
-        command("security", "certificate", bad, "--directory", tmp_path / "s", code=code)
+    assert "it is a login as User:CN=alice once the settings of the node have tls.client_auth: requested" in made.err
+    longest, before = "a" * 64, sorted(path.name for path in (tmp_path / "s").iterdir())
+    for bad in ("ca", "../x", "bob\neve", "bob\x1b[2J", f"{longest}1", "ä" * 33, "\udcff"):
+        command("security", "certificate", bad, "--directory", tmp_path / "s", code=2)
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == before
+    command("security", "certificate", longest, "--directory", tmp_path / "s")
+    pem = (tmp_path / "s" / f"{longest}.pem").read_text()
+    assert subject_of(ssl.PEM_cert_to_DER_cert(pem)) == f"CN={longest}"
     missing = command("security", "certificate", "bob", "--directory", tmp_path / "none", code=4)
     assert "penstock security init" in missing.err
+
+
+def test_long_names_of_nodes_stay_different(tmp_path: Path) -> None:
+    command, directory, label = CommandLine(None), tmp_path / "s", "a" * 60
+    command("security", "init", "--directory", directory, "--data-dir", tmp_path / "d")
+    subjects = set()
+    for host in (f"{label}.one.example", f"{label}.other.example"):
+        command("security", "certificate", "node", "--directory", directory, "--host", host)
+        pem = (directory / "node.pem").read_bytes()
+        assert hosts_of(pem)[0] == host
+        subjects.add(x509.load_pem_x509_certificate(pem).subject.rfc4514_string())
+    assert len(subjects) == 2
+
+
+@pytest.mark.parametrize("directory", ["a b #c", "d: e", "it's", 'a"b', "a\\b", "$HOME", "ä", "{x}", "- x"])
+def test_settings_are_read_as_they_were_meant(tmp_path: Path, directory: str) -> None:
+    here = tmp_path / directory
+    CommandLine(None)("security", "init", "--directory", here / "s", "--data-dir", here / "d", "--admin", directory)
+    settings = load_settings(config_file=here / "s" / "penstock.yml", environ={})
+    assert settings.node.data_dir == here / "d"
+    assert settings.tls.certificate_file == here / "s" / "server.pem"
+    assert settings.tls.key_file == here / "s" / "server.key"
+    assert settings.tls.client_ca_file == here / "s" / "ca.pem"
+    assert settings.acl.super_users == (f"User:{directory}",)
+    properties = read_command_config(here / "s" / "client.properties")
+    assert f"sasl.username={directory}" in properties
+    assert f"ssl.ca.location={here / 's' / 'ca.pem'}" in properties
+
+
+@pytest.mark.parametrize(
+    ("directory", "admin"), [("a\nb", "admin"), ("a\udcffb", "admin"), ("a", "x,User:y"), ("a", " a"), ("a", "b\nc")]
+)
+def test_what_would_be_misread_is_refused(tmp_path: Path, directory: str, admin: str) -> None:
+    """No password is shown for a node that could not start, or would have another administrator."""
+    here = tmp_path / directory
+    flags = ("--directory", here / "s", "--data-dir", here / "d", "--admin", admin)
+    failed = CommandLine(None)("security", "init", *flags, code=2)
+    assert "and nothing was changed" in failed.err
+    assert failed.out == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_node_that_would_be_open_to_all_does_not_start(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import typer
 
 from penstock.cli.security import acl, token, user
+from penstock.cli.security.certificate import certificate
 from penstock.cli.security.connections import connections, disconnect
-from penstock.cli.security.init import certificate, init
+from penstock.cli.security.init import init
 
 app = typer.Typer(no_args_is_help=True, help="Manage who may connect and who may do what.")
 app.add_typer(acl.app, name="acl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import ipaddress
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 AUTHORITY_DAYS: Final = 3650
 CERTIFICATE_DAYS: Final = 825
 """The most that clients of some systems accept."""
+NAME_BYTES_MAX: Final = 64
+"""The most that a common name may have (ub-common-name of RFC 5280)."""
 _CLOCK_SKEW: Final = datetime.timedelta(hours=1)
 
 
@@ -36,7 +39,7 @@ class Authority:
         from cryptography import x509
 
         key = _new_key()
-        subject = common_name(name)
+        subject = common_name(_shortened(name))
         usage = x509.KeyUsage(
             digital_signature=False,
             content_commitment=False,
@@ -75,10 +78,13 @@ class Authority:
 
     def issue_server(self, hosts: Sequence[str], days: int = CERTIFICATE_DAYS) -> KeyPair:
         """A certificate for a node that is reached under these names and addresses."""
-        return self.issue(common_name(hosts[0]), days=days, hosts=hosts)
+        return self.issue(common_name(_shortened(hosts[0])), days=days, hosts=hosts)
 
     def issue_client(self, name: str, days: int = CERTIFICATE_DAYS) -> KeyPair:
-        """A certificate for a client, whose principal is `User:CN=name` without mapping rules."""
+        """A certificate for a client, whose principal is `User:CN=name` without mapping rules.
+
+        ValueError if the name is too long: a part of it could be the name of another client.
+        """
         return self.issue(common_name(name), days=days)
 
     def issue(self, subject: x509.Name, *, days: int = CERTIFICATE_DAYS, hosts: Sequence[str] = ()) -> KeyPair:
@@ -108,10 +114,20 @@ def _new_key() -> EllipticCurvePrivateKey:
 
 
 def common_name(name: str) -> x509.Name:
+    """ValueError if the name is longer than a common name may be."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _shortened(name: str) -> str:
+    """A name that fits: of a long one its beginning, and a digest of it all, so that no two become the same."""
+    encoded = name.encode()
+    if len(encoded) <= NAME_BYTES_MAX:
+        return name
+    digest = hashlib.sha256(encoded).hexdigest()[:16]
+    return f"{encoded[: NAME_BYTES_MAX - 17].decode(errors='ignore')}-{digest}"
 
 
 def _alternative(host: str) -> x509.GeneralName:
