@@ -49,6 +49,7 @@ from penstock.node.push_door import PushHttp, build_push_door, connect_push_prob
 from penstock.node.rest.part import admin_api
 from penstock.node.security.access import build_access as access_by_settings
 from penstock.node.security.access import connect_access_probes, open_policy_file
+from penstock.node.security.administrators import warn_without_rights, warn_without_users
 from penstock.node.security.certificates import DoorCertificates
 from penstock.node.security.door_plans import DoorPlans, plan_doors, without_effect
 from penstock.node.security.exposure import check_exposure
@@ -164,6 +165,8 @@ class Node:
         self.access = self._build_access(storage.metadata)
         self._follow_policy_file()
         broker = self._broker(storage)
+        users = broker.controller.users.table
+        warn_without_users(self.settings, self._plans, users, broker.controller.tokens.table)
         logins = await self._logins(broker)
         self._watch_loop(loop)
         await self._closing.enter_async_context(watched(self._doors.admission))
@@ -197,6 +200,7 @@ class Node:
     def _follow_policy_file(self) -> None:
         policy_file = self._policy_file = open_policy_file(self.settings, self.access, self._plans)
         connect_access_probes(self.access, policy_file, self.metrics, self.health)
+        warn_without_rights(self.settings, self.access.authorizer)
         if policy_file is not None:
             policy_file.watch()
             self._closing.push_async_callback(policy_file.stop)

@@ -26,6 +26,7 @@ from penstock.net.tls.server import Listening
 from penstock.node.admission import lone_http_door
 from penstock.node.errors import SettingsError
 from penstock.node.http import http_times
+from penstock.node.security.administrators import warn_without_rights
 from penstock.node.security.certificates import DoorCertificates
 from penstock.node.security.door_plans import DoorPlan, DoorPlans, plan_lone_port
 from penstock.node.security.exposure import check_exposure, super_users_check
@@ -114,6 +115,7 @@ async def open_lone_port(stack: AsyncExitStack, settings: Settings, address: Por
     stack.callback(listening.close)
     authorizer = _authorizer(settings)
     access = Access(authorizer=authorizer)
+    warn_without_rights(settings, authorizer)
     users, tokens = UserTable(_secret(settings), settings.sasl.scram_iterations), TokenTable()
     files = tuple(_files(settings, plans, access, users, tokens))
     for file in files:

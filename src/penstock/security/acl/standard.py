@@ -14,9 +14,9 @@ from penstock.model.limits import TOPIC_NAME_LENGTH_MAX
 from penstock.security.acl.filter import AclFilter
 from penstock.security.acl.index import AclIndex, Verdict
 from penstock.security.acl.policy import NO_POLICY, Policy
-from penstock.security.acl.rule import AclRule
+from penstock.security.acl.rule import AclRule, PatternType, Permission
 from penstock.security.principal import Principal
-from penstock.security.resources import Operation, ResourceType
+from penstock.security.resources import CLUSTER_NAME, Operation, ResourceType
 from penstock.security.session import Session
 
 DECISIONS_MAX: Final = 100_000
@@ -24,6 +24,7 @@ NAME_LENGTH_MAX: Final = TOPIC_NAME_LENGTH_MAX
 """Decisions about longer names, of up to 32 KB, are not remembered: a client may ask about any number of them."""
 _ANY_NAME_AT_ALL: Final = "hardcode"
 """Kafka's name for a resource that no rule is likely to name: whoever may do something to it may do it to most."""
+_ALTERING: Final = (Operation.ALTER, Operation.ALL)
 
 _Key = tuple[Principal, Operation, ResourceType, str, str | None]
 _KeyOfAny = tuple[Principal, Operation, ResourceType, str]
@@ -97,6 +98,14 @@ class StandardAuthorizer:
     @property
     def stored_count(self) -> int:
         return len(self._stored)
+
+    @property
+    def has_administrators(self) -> bool:
+        """Whether anybody may alter the cluster, and with it rules and users: super users, or whom a rule allows it."""
+        about = AclFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.MATCH)
+        rules = [rule for rule in self._index.candidates(about) if about.matches(rule)]
+        allowed = any(rule.permission is Permission.ALLOW and rule.operation in _ALTERING for rule in rules)
+        return bool(self._super_users) or allowed or (self._without_rules and not rules)
 
     def add(self, rules: Collection[AclRule]) -> None:
         """Add stored rules."""
