@@ -144,6 +144,25 @@ def test_which_properties_are_secrets(alone: CommandLine, tmp_path: Path, text: 
     assert ("chmod 600" in told) == is_told
 
 
+@pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        (("topic", "list", *(part for line in SASL.format(WORD).split() for part in ("-X", line))), True),
+        (("group", "list", "--property", f"ssl.keystore.password={WORD}"), True),
+        (("security", "user", "list", "-X", f"sasl.oauthbearer.client.secret={WORD}"), True),
+        (("topic", "list", "-X", "sasl.password=", "-X", "client.id=a"), False),
+    ],
+    ids=["password", "store", "OAuth", "empty"],
+)
+def test_a_secret_among_the_arguments_of_a_command_is_warned_of(
+    alone: CommandLine, command: tuple[str, ...], is_told: bool
+) -> None:
+    told = alone(*command, "--bootstrap-server", "127.0.0.1:1", code=3).err
+    advice = "is on the command line, which every user of this machine can read; put it into a file with mode 600"
+    assert told.count(advice) == is_told
+    assert WORD not in told
+
+
 def test_an_address_in_a_text_of_another_kind_is_hidden(alone: CommandLine) -> None:
     for output in ("table", "json"):
         shown = alone("config", "show", "--changed", "-o", output, PENSTOCK_NODE__RACK=URL, PENSTOCK_NODE__NAME=URL)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.kafka.command_config import named_properties
+from penstock.cli.kafka.command_config import named_properties, warn_of_arguments
 from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 from penstock.cli.terminal.rights import REFUSALS, Resource, may_not_see
 from penstock.model.text.http_url import check_no_credentials
@@ -193,7 +193,9 @@ def client_properties(given: Sequence[str] | None = None) -> dict[str, str]:
     """The properties of --command-config and --property, of which the latter win, under librdkafka's names."""
     from penstock.client.security.properties import SecurityProblem, for_librdkafka
 
-    properties = {**parse_pairs(named_properties(), "--command-config"), **parse_pairs(given, "--property")}
+    arguments = parse_pairs(given, "--property")
+    warn_of_arguments(arguments)
+    properties = {**parse_pairs(named_properties(), "--command-config"), **arguments}
     try:
         return for_librdkafka(properties)
     except SecurityProblem as problem:

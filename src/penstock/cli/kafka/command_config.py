@@ -15,7 +15,7 @@ import inspect
 import os
 import shlex
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +25,7 @@ from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import note
 
 _OTHERS = 0o077
+_SECRET_ENDINGS = ("password", "passphrase", "secret")  # of stores and of OAuth: read by others' clients, not by ours
 
 CommandConfig = Annotated[
     Path | None,
@@ -66,13 +67,26 @@ def _is_shared(mode: int) -> bool:
 def _is_secret(name: str) -> bool:
     from penstock.client.security.properties import SECRETS
 
-    return name in SECRETS or name.endswith("password")  # that of a store is Java's, and not ours to read
+    return name in SECRETS or name.endswith(_SECRET_ENDINGS)
 
 
 @functools.cache  # once for a file: a command may read it for each of its connections
 def _warn(path: Path, mode: int) -> None:
     remedy = f"chmod 600 {shlex.quote(str(path.absolute()))}"
     note(f"penstock: {path} has a secret and is open to other users of this machine ({mode:04o}); run: {remedy}")
+
+
+def warn_of_arguments(given: Mapping[str, str]) -> None:
+    """Say which secrets are among the properties that the command was given as arguments."""
+    for name in sorted(given):
+        if given[name] and _is_secret(name):
+            _warn_of_argument(name)
+
+
+@functools.cache  # once for a command, which may connect several times
+def _warn_of_argument(name: str) -> None:
+    where = "is on the command line, which every user of this machine can read"
+    note(f"penstock: {name} {where}; put it into a file with mode 600, and name that with --command-config")
 
 
 def security_properties(path: Path | None) -> dict[str, str]:
