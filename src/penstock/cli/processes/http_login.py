@@ -1,7 +1,8 @@
 """Requests of commands to an HTTP port of a node, a registry or an edge, with the login of `--command-config`.
 
 The names are those that Kafka clients have: `sasl.username` and `sasl.password` are sent as Basic, `ssl.ca.location`
-(or `ssl.truststore.location`) verifies the other side, and a certificate is shown if there is one.
+(or `ssl.truststore.location`) verifies the other side, and a certificate is shown if there is one. A proxy of the
+environment (`http_proxy`) is for other machines only: it would be sent the login of a request in plain text.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class HttpLogin:
                 ExitCode.USAGE,
                 hint="write https://…, or leave sasl.username out of the file",
             )
+        self._opener = _opener(self.url, self._context)
 
     def ask(self, method: str, path: str, timeout_s: float, body: object = None) -> Any:
         """The answer to a request, whose body and answer are JSON; None for an empty one.
@@ -87,8 +89,21 @@ class HttpLogin:
         """Send a request. OSError, urllib.error.HTTPError among them."""
         if self._header is not None:
             request.add_unredirected_header("Authorization", self._header)
-        answer: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_s, context=self._context)
+        answer: http.client.HTTPResponse = self._opener.open(request, timeout=timeout_s)
         return answer
+
+
+def _opener(url: str, context: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
+    """An opener that reaches this machine directly, and other machines as the environment says.
+
+    What is sent to another machine with a login has TLS, which a proxy passes on and cannot read.
+    """
+    handlers: list[urllib.request.BaseHandler] = []
+    if context is not None:
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    if is_this_machine(url):
+        handlers.append(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(*handlers)
 
 
 def _context(security: ClientSecurity) -> ssl.SSLContext:
