@@ -1,5 +1,6 @@
 """`penstock serve` and `penstock config show`: settings, start-up errors, signals."""
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from penstock import BrokerClient
 from tests.cli.conftest import CommandLine
 from tests.support.broker_process import free_port
 from tests.support.penstock_process import PenstockProcess
+from tests.support.registry_process import all_running
 
 
 @pytest.fixture
@@ -41,6 +43,25 @@ def test_a_signal_stops_a_broker_cleanly(tmp_path: Path, number: signal.Signals)
     process.stop()
     assert "Traceback" not in process.log_file.read_text()
     assert process.log_file.read_text().splitlines()[-1].endswith("stopped")
+
+
+@pytest.mark.feature("F-06")
+def test_requests_that_a_stop_cuts_off_are_one_line_of_the_log(tmp_path: Path) -> None:
+    """Each of them was a traceback of several kilobytes; a client may have as many as it may have connections."""
+    process = PenstockProcess(tmp_path)
+    head = b"POST /api/v1/topics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+    with all_running(process), contextlib.ExitStack() as stack:
+        for _ in range(5):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", process.http_port), 30))
+            client.sendall(head)
+            assert client.recv(100).startswith(b"HTTP/1.1 100")  # the request waits for its body from now on
+            client.sendall(b"{")
+        process.stop()
+    log = process.log_file.read_text()
+    assert "Traceback" not in log
+    assert "ERROR" not in log
+    assert log.count("the stop has cut off HTTP requests that were under way: 5") == 1
+    assert log.splitlines()[-1].endswith("stopped")
 
 
 def test_a_wrong_protocol_on_the_http_port_is_one_line_of_the_log(node: PenstockProcess) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 from penstock.net.admission.ticket import Ticket
 from penstock.net.http.port import HttpPort
-from penstock.net.http.wrong_protocol import replace_warnings
+from penstock.net.http.server_log import replace_warnings
 from penstock.net.interface import ServerOptions
 from penstock.net.open_connections import OpenConnection
 from penstock.net.tcp import bound_socket
