@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
@@ -24,8 +25,9 @@ from penstock.topology.pipe.status import connect_pipe
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
+HTTP = "http"
 CONNECTORS = {
-    "http": "penstock.topology.pipe.http_connector:HttpPipeConnector",
+    HTTP: "penstock.topology.pipe.http_connector:HttpPipeConnector",
     "kafka": "penstock.topology.pipe.kafka_connector:KafkaPipeConnector",
 }
 
@@ -36,7 +38,7 @@ def build_pipe(broker: Broker, topology: TopologySource | None, on_reset: Sequen
     StartError for an unknown `pipe.type`, or a parent's URL that it cannot use.
     """
     settings, topics, partitions = broker.settings.pipe, broker.topics, broker.partitions
-    connect = _connector(settings)
+    connect = _connector(settings, broker.settings.registry.url)
     server = PipeServer(
         settings=broker.settings,
         cluster_id=broker.cluster_id,
@@ -52,13 +54,17 @@ def build_pipe(broker: Broker, topology: TopologySource | None, on_reset: Sequen
     return PipePart(server, pipe, broker.access)
 
 
-def _connector(settings: PipeSettings) -> Connect:
+def _connector(settings: PipeSettings, registry_url: str | None) -> Connect:
     try:
         connect: Connect = load_implementation("penstock.pipe", settings.type, CONNECTORS, "pipe.type")
         if settings.parent_url is not None:
             connect(settings.parent_url, settings)  # refuses a URL that it cannot use
     except (UnknownImplementation, ValueError) as error:
         raise StartError(str(error)) from error
+    if settings.type == HTTP and settings.parent_url is None and registry_url is not None:
+        from penstock.topology.pipe.http_connector import HttpPipeConnector
+
+        return partial(HttpPipeConnector, registry_url=registry_url)
     return connect
 
 

@@ -2,6 +2,7 @@
 
 A password or a token is sent over https, or within this machine, and nowhere else: a registry that names a parent
 without TLS does not get a node to tell its password to the network. Certificates are verified, names of hosts included.
+More holds for the parents that a registry names (`named_parents`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from penstock.client.security.tls import client_context
 from penstock.config.secret_file import SecretFileError, check_secret_file
 from penstock.config.settings import HttpClientSettings
 from penstock.model.text.http_url import is_encrypted
+from penstock.topology.named_parents import NamedParents
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.abc import AbstractResolver
 
 DETAIL_CHARACTERS_MAX: Final = 300
 
@@ -29,15 +32,18 @@ class IdentityProblem(Exception):
 
 
 class HttpIdentity:
-    """`section` names the settings, for messages."""
+    """`section` names the settings, for messages; `named` has the rules where a registry names the other side."""
 
-    def __init__(self, settings: HttpClientSettings, section: str) -> None:
+    def __init__(self, settings: HttpClientSettings, section: str, named: NamedParents | None = None) -> None:
         self._settings = settings
         self._section = section
+        self._named = named
 
     def check(self, url: str) -> None:
         """ValueError if the other side must not be asked at this address."""
         self._settings.check_url(url, self._section)
+        if self._named is not None:
+            self._named.check(url)
 
     async def session(self, url: str, **options: object) -> aiohttp.ClientSession:
         """A session of requests to one address, with certificates as the files have them now.
@@ -48,7 +54,8 @@ class HttpIdentity:
 
         self.check(url)
         context = await asyncio.to_thread(self._context) if is_encrypted(url) else None
-        connector = aiohttp.TCPConnector(limit=2, ssl=True if context is None else context)
+        resolver = None if self._named is None else _resolver(self._named)
+        connector = aiohttp.TCPConnector(limit=2, ssl=True if context is None else context, resolver=resolver)
         return aiohttp.ClientSession(connector=connector, headers=self._headers(), **options)  # type: ignore[arg-type]
 
     def reason_of(self, error: BaseException) -> str:
@@ -102,6 +109,12 @@ def detail_of(body: bytes, otherwise: str) -> str:
         return " ".join(str(json.loads(body)["detail"]).split())[:DETAIL_CHARACTERS_MAX]
     except (ValueError, KeyError, TypeError, RecursionError):
         return otherwise
+
+
+def _resolver(named: NamedParents) -> AbstractResolver:
+    from penstock.topology.admitting_resolver import AdmittingResolver
+
+    return AdmittingResolver(named)
 
 
 def _text(path: object) -> str | None:

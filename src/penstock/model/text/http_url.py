@@ -11,6 +11,8 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 URL_CHARACTERS_MAX = 2_048
 
 _LABELS = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?", re.I)
@@ -44,19 +46,35 @@ def check_http_url(url: str) -> str:
 
 def check_node_url(url: str) -> str:
     """Return the URL of a node that others are told to connect to; stricter than one that an administrator chose."""
-    host = urlsplit(check_http_url(url)).hostname or ""
-    try:
-        address = _inner(ipaddress.ip_address(host))
-    except ValueError:
-        return url
-    if address.is_unspecified or address.is_multicast or address.is_link_local:
-        # Nobody's own address: "every address", a group, or one that means another machine on every network,
-        # such as 169.254.169.254, where clouds hand out credentials.
-        raise ValueError("the URL's host is an address that no other machine can use; write one of the node's own")
+    address = address_in(check_http_url(url))
+    if address is not None:
+        check_address(address)
     return url
 
 
-def _inner(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def address_in(url: str) -> Address | None:
+    """The host of a URL, if it is an address and not a name."""
+    try:
+        return ipaddress.ip_address(urlsplit(url).hostname or "")
+    except ValueError:
+        return None
+
+
+def check_address(address: Address) -> None:
+    """Refuse an address that is nobody's own: "every address", a group, or one that means another machine on every
+    network, such as 169.254.169.254, where clouds hand out credentials.
+    """
+    address = _inner(address)
+    if address.is_unspecified or address.is_multicast or address.is_link_local:
+        raise ValueError("the URL's host is an address that no other machine can use; write one of the node's own")
+
+
+def is_loopback(address: Address) -> bool:
+    """Whether what is sent to an address may come out within this machine."""
+    return _inner(address).is_loopback
+
+
+def _inner(address: Address) -> Address:
     """The IPv4 address that an IPv6 one stands for, as systems use it."""
     if isinstance(address, ipaddress.IPv6Address):
         return address.ipv4_mapped or address.sixtofour or address
@@ -69,11 +87,12 @@ def is_encrypted(url: str) -> bool:
 
 def is_this_machine(url: str) -> bool:
     """Whether nothing that is sent to a URL leaves this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower().removesuffix(".") == "localhost"
+    address = address_in(url)
+    if address is None:
+        return (urlsplit(url).hostname or "").lower().removesuffix(".") == "localhost"
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address
+    return address.is_loopback
 
 
 def check_encryption(url: str, section: str, *, has_login: bool, expects_tls: bool) -> None:

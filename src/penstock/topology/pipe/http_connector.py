@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from penstock.config.settings import PipeSettings
 from penstock.model.text.http_url import check_http_url
 from penstock.topology.http_identity import HttpIdentity, IdentityProblem, detail_of
+from penstock.topology.named_parents import NamedParents
 from penstock.topology.pipe.interface import ParentTopics, ParentUnavailable
 from penstock.topology.pipe.topic_list import TOPICS_BYTES_MAX, BadTopicList, decode_topic_list
 from penstock.topology.pipe.wire import PullAnswer, PullRequest, WireError, decode_answer, encode_request
@@ -26,14 +27,15 @@ ERROR_BYTES_MAX = 4 << 10  # the beginning of an error is enough to tell it
 
 
 class HttpPipeConnector:
-    """Implements `topology.pipe.interface.PipeConnector`."""
+    """Implements `topology.pipe.interface.PipeConnector`. `registry_url` is the registry that names the parent."""
 
-    def __init__(self, parent_url: str, settings: PipeSettings) -> None:
+    def __init__(self, parent_url: str, settings: PipeSettings, registry_url: str | None = None) -> None:
         try:
             check_http_url(parent_url)
         except ValueError as error:
             raise ValueError(f"the parent's URL (pipe.parent_url, or from the registry): {error}") from None
-        self._identity = HttpIdentity(settings, "pipe")
+        named = None if registry_url is None else NamedParents(settings, registry_url)
+        self._identity = HttpIdentity(settings, "pipe", named)
         self._identity.check(parent_url)
         self._url = parent_url
         self._timeout_s = settings.timeout_ms / 1000
