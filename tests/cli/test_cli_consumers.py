@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -13,8 +14,11 @@ from pathlib import Path
 import pytest
 
 from penstock import BrokerClient
+from penstock.model.limits import METRICS_CONNECTIONS_MAX
+from tests.doors.crowd import is_closed
 from tests.support.broker_process import free_port
 from tests.support.command_line import CommandLine
+from tests.support.http_client import ask
 from tests.support.metrics_page import metric_sum
 from tests.support.penstock_process import PenstockProcess
 from tests.support.waiting import wait_until
@@ -94,6 +98,34 @@ def test_a_process_of_their_own_with_metrics_and_an_orderly_end(
         assert _value(page, "penstock_handler_seconds_count") == 5
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0, (tmp_path / "log").read_text()
+
+
+def test_the_metrics_page_is_guarded_as_other_http_ports_are(node: PenstockProcess, name: str, tmp_path: Path) -> None:
+    publish(node, name)
+    module, port = write_module(tmp_path, name), free_port()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(started(module, "--broker", node.bootstrap, "--metrics-port", port, directory=tmp_path))
+        wait_until(lambda: _page(port), what="the page")
+        url = f"http://127.0.0.1:{port}"
+        foreign = ask(f"{url}/metrics", Host="evil.example")  # a page whose name was rebound to this machine
+        assert (foreign.status, foreign.is_problem) == (421, True)
+        assert foreign.json["detail"].endswith("use its address")
+        assert foreign.headers["X-Content-Type-Options"] == "nosniff"
+        assert [ask(f"{url}{path}").status for path in ("/", "/health/ready", "/docs")] == [404] * 3
+        assert ask(f"{url}/metrics", "POST").status == 405
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 10))]
+        silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost")
+        for _ in range(METRICS_CONNECTIONS_MAX):
+            silent.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)))
+        wait_until(lambda: is_closed(silent[0]), what="the oldest connection without a request gives way")
+        assert ask(f"{url}/metrics").status == 200
+
+
+def test_a_metrics_port_in_use_is_named_with_the_remedy(
+    alone: CommandLine, name: str, tmp_path: Path, node: PenstockProcess
+) -> None:
+    told = alone("consumers", "run", write_module(tmp_path, name), "--metrics-port", node.http_port, code=1).err
+    assert "choose another port with --metrics-port" in told
 
 
 def test_a_stop_lets_a_slow_handler_finish(node: PenstockProcess, name: str, tmp_path: Path) -> None:

@@ -192,3 +192,6 @@ EDGE: Final[dict[str, set[Asked]]] = {
     "POST /refresh": {ALTER},
     "GET /metrics": {DESCRIBE},
 }
+
+CONSUMERS: Final[dict[str, set[Asked]]] = {"GET /metrics": {DESCRIBE}}
+"""Of the metrics port of consumers that run on their own."""

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from penstock.consumers.metrics import ConsumerMetrics
 from penstock.edge.http.api import edge_app
+from penstock.node.consumers.metrics_port import metrics_site
 from penstock.runtime.clock import SystemClock
 from penstock.topology.registry.service import RegistryService
 from penstock.topology.registry.site import registry_site
@@ -18,7 +20,7 @@ from tests.gate.denials import EDGE_HIDES, NODE_HIDES, RECORD, REGISTRY_HIDES, H
 from tests.gate.http_routes import ask, exchange
 from tests.gate.plants import ignore_refusals
 from tests.gate.recorder import Recorder
-from tests.gate.rights import EDGE, NODE, REGISTRY
+from tests.gate.rights import CONSUMERS, EDGE, NODE, REGISTRY
 from tests.gate.test_http_gate import BODIES, FIRST, Table, Told, prepared_node, requests
 from tests.gate.world import TOPIC
 from tests.support.edge_store import opened
@@ -102,6 +104,15 @@ def test_every_route_of_an_edge_is_stopped_without_a_right(tmp_path: Path) -> No
             app = edge_app(store, service, recorder.access)
             assert await Door(app, recorder, {}, lambda: service.refreshes).wrong(EDGE, EDGE_HIDES) == {}
         assert service.refreshes == 1
+
+    asyncio.run(scenario())
+
+
+def test_every_route_of_consumers_on_their_own_is_stopped_without_a_right() -> None:
+    async def scenario() -> None:
+        recorder = Recorder()
+        app = metrics_site(ConsumerMetrics(), recorder.access)
+        assert await Door(app, recorder, {}, lambda: None).wrong(CONSUMERS, {}) == {}
 
     asyncio.run(scenario())
 

@@ -1,4 +1,4 @@
-"""Every route of every HTTP port passes the gate: node, registry and edge, with everything that is mounted there."""
+"""Every route of every HTTP port passes the gate: node, registry, edge, consumers, with everything mounted there."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from penstock.consumers.metrics import ConsumerMetrics
 from penstock.edge.http.api import edge_app
 from penstock.edge.http.bodies import HealthBody, StatsBody
+from penstock.node.consumers.metrics_port import metrics_site
 from penstock.protocol.push.values import Start
 from penstock.runtime.clock import SystemClock
 from penstock.security.authenticator import AuthenticationFailed, Credentials
@@ -26,7 +28,7 @@ from penstock.topology.registry.site import registry_site
 from penstock.topology.registry.store import RegistryStore
 from tests.gate.http_routes import ask, routes
 from tests.gate.recorder import Asked, Recorder
-from tests.gate.rights import EDGE, NODE, NOTHING, REGISTRY
+from tests.gate.rights import CONSUMERS, EDGE, NODE, NOTHING, REGISTRY
 from tests.gate.world import SUBSCRIPTION, TOPIC, TRANSACTIONAL_ID, GateNode, KafkaClient, running_node
 from tests.support.edge_store import opened
 
@@ -155,6 +157,16 @@ def test_every_route_of_an_edge(tmp_path: Path) -> None:
             app = edge_app(store, Told(), recorder.access)
             assert sorted(routes(app)) == sorted(EDGE)
             assert await wrong(app, recorder, EDGE, {}) == {}
+
+    asyncio.run(scenario())
+
+
+def test_every_route_of_consumers_on_their_own() -> None:
+    async def scenario() -> None:
+        recorder = Recorder()
+        app = metrics_site(ConsumerMetrics(), recorder.access)
+        assert sorted(routes(app)) == sorted(CONSUMERS)
+        assert await wrong(app, recorder, CONSUMERS, {}) == {}
 
     asyncio.run(scenario())
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import signal
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.cli.log_flag import configure_logs_by_flag
@@ -42,10 +44,9 @@ def run_consumers(
     except (ConsumerError, ValueError) as error:
         raise CommandError(str(error), ExitCode.USAGE) from error
     metrics = ConsumerMetrics()
-    if metrics_port is not None:
-        _serve_metrics(metrics, metrics_port)
+    listening = None if metrics_port is None else _bound(metrics_port)
     try:
-        asyncio.run(_run(definitions, address, client_id, security, metrics, stop_timeout_s))
+        asyncio.run(_run(definitions, address, client_id, security, metrics, listening, stop_timeout_s))
     except UnknownTopic as error:
         raise CommandError(str(error), ExitCode.NOT_FOUND) from error
     except NotConnected as error:
@@ -60,6 +61,7 @@ async def _run(
     client_id: str | None,
     security: Mapping[str, str],
     metrics: ConsumerMetrics,
+    listening: socket.socket | None,
     stop_timeout_s: float,
 ) -> None:
     from penstock.client.security.properties import SecurityProblem
@@ -81,19 +83,28 @@ async def _run(
         )
     except SecurityProblem as problem:
         raise CommandError(str(problem), ExitCode.USAGE) from problem
-    await run(runner, asked_to_stop)
+    async with _metrics_page(metrics, listening):
+        await run(runner, asked_to_stop)
     logger.info("stopped")
 
 
-def _serve_metrics(metrics: ConsumerMetrics, port: int) -> None:
-    from prometheus_client import CollectorRegistry, start_http_server
+def _bound(metrics_port: int) -> socket.socket:
+    from penstock.node.consumers.metrics_port import bind_metrics
+    from penstock.node.errors import StartError
 
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(metrics)
     try:
-        server, _ = start_http_server(port, addr="127.0.0.1", registry=registry)
-    except OSError as error:
-        raise CommandError(
-            f"port {port} cannot be opened ({error.strerror})", hint="choose another --metrics-port"
-        ) from error
-    logger.info("metrics", extra={"host": "127.0.0.1", "port": server.server_port})
+        return bind_metrics(metrics_port)
+    except StartError as error:
+        raise CommandError(str(error)) from error
+
+
+@contextlib.asynccontextmanager
+async def _metrics_page(metrics: ConsumerMetrics, listening: socket.socket | None) -> AsyncIterator[None]:
+    """The page of --metrics-port, if it was asked for."""
+    if listening is None:
+        yield
+        return
+    from penstock.node.consumers.metrics_port import serving_metrics
+
+    async with serving_metrics(metrics, listening):
+        yield

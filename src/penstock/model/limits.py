@@ -25,6 +25,8 @@ CONNECTION_RATE_PER_ADDRESS_MAX: Final = 1_000
 # has taken all the rest.
 KAFKA_CONNECTIONS_RESERVED: Final = 64
 HTTP_CONNECTIONS_RESERVED: Final = 16
+# At the metrics page of consumers that run on their own: a few scrapers, each with one or two.
+METRICS_CONNECTIONS_MAX: Final = 64
 # The time for the first complete request. Clients send one as soon as they are connected; push clients, which may have
 # nothing to say, send a heartbeat after an interval.
 FIRST_REQUEST_MS_MAX: Final = 30_000

@@ -89,9 +89,9 @@ def build_doors(settings: Settings) -> Doors:
     )
 
 
-async def lone_http_door(stack: AsyncExitStack) -> Door:
+async def lone_http_door(stack: AsyncExitStack, connections_max: int = CONNECTIONS_MAX) -> Door:
     """The admission of a process whose only door is HTTP, until the stack is closed."""
-    shares = share_descriptors(CONNECTIONS_MAX, LONE_DOOR_FILES)
+    shares = share_descriptors(connections_max, LONE_DOOR_FILES)
     admission = Admission(AdmissionLimits(connections_max=shares.connections, per_address_max=shares.connections))
     await stack.enter_async_context(watched(admission))
     return admission.door("http", silent_seconds_max=HttpTimes().header_s)

@@ -29,7 +29,7 @@ from penstock.net.outbox import Outbox
 from penstock.net.tls.server import Listening, address_of
 from penstock.node.admission import build_doors, connect_admission_probes, watched
 from penstock.node.broker import build_broker
-from penstock.node.consumers import find_consumers, start_consumers
+from penstock.node.consumers.hosted import find_consumers, start_consumers
 from penstock.node.errors import SettingsError
 from penstock.node.garbage import GarbageSearch
 from penstock.node.http import HttpServer, http_port

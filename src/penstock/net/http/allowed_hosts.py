@@ -21,13 +21,13 @@ _AUTHORITY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Names in lower case, besides `localhost` and every IP address. `setting` is what adds one, for the user."""
+    """Names in lower case, besides `localhost` and every IP address. `setting` is what adds one, if there is one."""
 
     names: frozenset[str] = frozenset()
-    setting: str = SETTING
+    setting: str | None = SETTING
 
     @classmethod
-    def of(cls, *names: str | None, setting: str = SETTING) -> AllowedHosts:
+    def of(cls, *names: str | None, setting: str | None = SETTING) -> AllowedHosts:
         """These names, and the one of this machine, which is no more in a stranger's hand than they are."""
         return cls(frozenset(_plain(name) for name in (*names, socket.gethostname()) if name), setting)
 

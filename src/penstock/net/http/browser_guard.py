@@ -67,10 +67,9 @@ class BrowserGuard:
         if not host:
             return HTTPStatus.BAD_REQUEST, "a request has a Host header, with the name or address of this port"
         if not self._hosts.allow(host.decode("latin-1")):
-            return HTTPStatus.MISDIRECTED_REQUEST, (
-                "this port is not known under the name in the Host header; use its address, or add the name to"
-                f" {self._hosts.setting}"
-            )
+            otherwise = "" if self._hosts.setting is None else f", or add the name to {self._hosts.setting}"
+            detail = f"this port is not known under the name in the Host header; use its address{otherwise}"
+            return HTTPStatus.MISDIRECTED_REQUEST, detail
         if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
             return HTTPStatus.BAD_REQUEST, "a request has Content-Length or Transfer-Encoding, not both"
         if scope["method"] not in _READING and _is_foreign(scope, host):
