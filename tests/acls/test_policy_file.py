@@ -66,9 +66,9 @@ class PolicyNode:
         with urllib.request.urlopen(url, timeout=30) as answer:
             return "policy" in json.load(answer)["warnings"]
 
-    def log_count(self, text: str) -> int:
-        """Error lines with a text."""
-        return sum(" ERROR " in line and text in line for line in self.process.log_file.read_text().splitlines())
+    def log_count(self, text: str, level: str = "ERROR") -> int:
+        """Lines of a level with a text."""
+        return sum(f" {level} " in line and text in line for line in self.process.log_file.read_text().splitlines())
 
     def audit(self) -> list[dict[str, Any]]:
         lines = self.process.log_file.read_text().splitlines()
@@ -135,6 +135,17 @@ def test_a_file_that_cannot_be_used_keeps_the_old_rules(node: PolicyNode, client
     node.write([*OPEN, entry("WRITE", topic, permission="DENY")])
     os.kill(node.process.pid, signal.SIGHUP)
     wait_until(lambda: code_of_produce(client, topic) == DENIED, what="the corrected file holds")
+
+
+def test_rules_that_never_apply_are_refused_or_told_of(node: PolicyNode, client: RawClient) -> None:
+    topic = client.create_topic()
+    denial = entry("WRITE", topic, permission="DENY")
+    node.write([*OPEN, {**denial, "principal": ME.lower()}])
+    wait_until(lambda: node.log_count(f"acls[{len(OPEN)}].principal: '{ME.lower()}' fits nobody") == 1, what="refused")
+    node.write([*OPEN, denial, {**denial, "principal": "Team:ops"}])
+    wait_until(lambda: code_of_produce(client, topic) == DENIED, what="the denial holds")
+    told = "policy.json: Team:ops has another type than User; rules about it apply only if an authenticator"
+    wait_until(lambda: node.log_count(told, level="WARNING") == 1, what="the other type is told of")
 
 
 def test_a_file_that_others_can_write_gives_no_rights(node: PolicyNode, client: RawClient) -> None:

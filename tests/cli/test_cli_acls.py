@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 
 from penstock.cli.security.command import app
 from tests.cli.conftest import CommandLine
+from tests.support.acl_client import CLUSTER, READ, AclClient, rule
 from tests.support.fixtures import running
 from tests.support.penstock_process import PenstockProcess
+from tests.support.raw_client import RawClient
 
 pytestmark = pytest.mark.feature("F-05")
 
@@ -118,6 +120,19 @@ def test_patterns_denials_and_the_cluster(rules: CommandLine, name: str) -> None
     rules(*ACL, "remove", "--cluster")
 
 
+def test_a_rule_that_never_applies_is_told_of_and_can_be_removed(
+    rules: CommandLine, with_rules: PenstockProcess, name: str
+) -> None:
+    told = rules(*ACL, "add", "--allow-principal", "Team:ops", "--operation", "Read", "--topic", name)
+    assert "warning: Team:ops has another type than User; rules about it apply only if an authenticator" in told.err
+    with RawClient(with_rules.host, with_rules.port) as client:  # other clients may store what the command refuses
+        AclClient(client).created(rule(CLUSTER, "kafka-cluster", principal="user:k2", operation=READ))
+    assert ("CLUSTER", "kafka-cluster", "LITERAL", "user:k2", "*", "READ", "ALLOW") in listed(rules)
+    rules(*ACL, "remove", "--allow-principal", "user:k2", "--cluster", "--operation", "Read")
+    rules(*ACL, "remove", "--topic", name)
+    assert not {row[3] for row in listed(rules)} & {"Team:ops", "user:k2"}
+
+
 def test_a_rule_of_the_policy_file_is_listed_and_stays(rules: CommandLine) -> None:
     fixed = ("TOPIC", "fixed", "LITERAL", "User:fixed", "*", "READ", "ALLOW")
     assert listed(rules, "--topic", "fixed") == [fixed]
@@ -150,7 +165,24 @@ def test_a_person_is_asked_before_rules_go(with_rules: PenstockProcess, name: st
         (["add", "--allow-principal", "User:a"], "rules about what?; give --topic, --group, --cluster"),
         (
             ["add", "--allow-principal", "alice", "--topic", "t"],
-            "'alice' is no principal; write it with its type: User:alice",
+            "'alice' is no principal; write it with its type, such as User:alice",
+        ),
+        (
+            ["add", "--allow-principal", "User:", "--topic", "t"],
+            "'User:' is no principal; write it with its type, such as",
+        ),
+        (["add", "--deny-principal", "user:k2", "--topic", "t"], "'user:k2' fits nobody, because types are compared"),
+        (
+            ["add", "--allow-principal", "User:a", "--cluster", "--operation", "Read"],
+            "READ is no operation of the resource type CLUSTER, which has ALL, CREATE, DELETE, ALTER, DESCRIBE,",
+        ),
+        (
+            ["add", "--allow-principal", "User:a", "--topic", "t", "--operation", "ClusterAction"],
+            "CLUSTER_ACTION is no operation of the resource type TOPIC",
+        ),
+        (
+            ["add", "--allow-principal", "User:a", "--topic", "t", "--group", "g", "--operation", "Write"],
+            "WRITE is no operation of the resource type GROUP, which has ALL, READ, DELETE, DESCRIBE,",
         ),
         (["add", "--allow-principal", "User:a", "--topic", "t", "--operation", "Raed"], "'Raed' is none of ALL, READ,"),
         (["add", "--allow-principal", "User:a", "--topic", ""], "Invalid empty resource name"),

@@ -290,6 +290,10 @@ def test_an_authorizer_that_is_not_there_is_no_reason_to_start_without(tmp_path:
     assert not load(path, {}).settings.acl.enabled
     (problem,) = problems_of(path, "super.users: admin\n")
     assert "'admin' is no principal; write it with its type, such as User:admin" in problem
+    (problem,) = problems_of(path, "super.users: 'User:'\n")
+    assert "'User:' is no principal; write it with its type, such as User:alice" in problem
+    (problem,) = problems_of(path, "super.users: user:admin\n")
+    assert "'user:admin' fits nobody, because types are compared letter by letter; write User:admin" in problem
     (problem,) = problems_of(path, "super.users: User:a, User:b\n")
     assert "'User:a, User:b' is one principal; separate several with semicolons" in problem
     path.write_text("super.users: User:a;User:CN=b,OU=c\n")

@@ -16,7 +16,7 @@ ORDERS = AclRule(ResourceType.TOPIC, "orders", PatternType.LITERAL, "User:alice"
 def test_a_policy_has_super_users_and_rules() -> None:
     text = """{"super_users": ["User:admin"], "acls": [
         {"principal": "User:alice", "operation": "read", "resource": {"type": "topic", "name": "orders"}},
-        {"principal": "User:*", "host": "10.0.0.7", "operation": "DESCRIBE_CONFIGS", "permission": "Deny",
+        {"principal": "User:*", "host": "10.0.0.7", "operation": "TWO_PHASE_COMMIT", "permission": "Deny",
          "resource": {"type": "TransactionalId", "name": "pay-", "pattern": "PREFIXED"}},
         {"principal": "User:ops", "operation": "All", "resource": {"type": "CLUSTER", "name": "kafka-cluster"}}]}"""
     pay = (ResourceType.TRANSACTIONAL_ID, "pay-", PatternType.PREFIXED)
@@ -26,7 +26,7 @@ def test_a_policy_has_super_users_and_rules() -> None:
         frozenset(
             {
                 ORDERS,
-                AclRule(*pay, "User:*", "10.0.0.7", Operation.DESCRIBE_CONFIGS, Permission.DENY),
+                AclRule(*pay, "User:*", "10.0.0.7", Operation.TWO_PHASE_COMMIT, Permission.DENY),
                 AclRule(*cluster, "User:ops", "*", Operation.ALL, Permission.ALLOW),
             }
         ),
@@ -60,7 +60,15 @@ def test_a_list_of_entries_is_read_as_well() -> None:
         ('"all"', "the file must be an object"),
         ('{"acl": []}', "the file has 'acl'; there are super_users, acls"),
         ('{"acls": {}}', "must be lists"),
-        ('{"super_users": ["admin"]}', "super_users[0]: 'admin' has no type; did you mean 'User:admin'?"),
+        (
+            '{"super_users": ["admin"]}',
+            "super_users[0]: 'admin' is no principal; write it with its type, such as User:admin",
+        ),
+        (
+            '{"super_users": ["User:"]}',
+            "super_users[0]: 'User:' is no principal; write it with its type, such as User:alice",
+        ),
+        ('{"super_users": ["USER:admin"]}', "super_users[0]: 'USER:admin' fits nobody"),
         ('{"acls": [[]]}', "acls[0] must be an object"),
         ('{"acls": [{"principal": "User:a"}], "acls": []}', "'acls' stands twice in one object"),
         ('{"acls": [{"principal": "User:a", "operation": "READ"}]}', "acls[0].resource must be an object"),
@@ -78,7 +86,14 @@ def test_a_file_with_a_mistake_is_refused_as_a_whole(text: str, told: str) -> No
         ({"operation": "Raed"}, "acls[0].operation: 'Raed' is none of ALL, READ, WRITE,"),
         ({"operation": "ANY"}, "acls[0]: Invalid operation ANY"),
         ({"permission": "maybe"}, "acls[0].permission: 'maybe' is none of DENY, ALLOW"),
-        ({"principal": "alice"}, "acls[0].principal: 'alice' has no type"),
+        (
+            {"principal": "alice"},
+            "acls[0].principal: 'alice' is no principal; write it with its type, such as User:alice",
+        ),
+        (
+            {"principal": "user:k2"},
+            "acls[0].principal: 'user:k2' fits nobody, because types are compared letter by letter",
+        ),
         ({"principal": None}, "acls[0].principal must be text"),
         ({"host": 7}, "acls[0].host must be text"),
         ({"hosts": "*"}, "acls[0] has 'hosts'"),
@@ -87,6 +102,14 @@ def test_a_file_with_a_mistake_is_refused_as_a_whole(text: str, told: str) -> No
         ({"resource": {"type": "TOPIC", "name": ""}}, "acls[0].resource.name must be text"),
         ({"resource": {"type": "QUEUE", "name": "q"}}, "acls[0].resource.type: 'QUEUE' is none of TOPIC,"),
         ({"resource": {"type": "TOPIC", "name": "q", "pattern": "MATCH"}}, "acls[0]: Invalid patternType MATCH"),
+        (
+            {"operation": "ClusterAction"},
+            "acls[0]: CLUSTER_ACTION is no operation of the resource type TOPIC, which has ALL, READ, WRITE, CREATE,",
+        ),
+        (
+            {"resource": {"type": "CLUSTER", "name": "kafka-cluster"}},
+            "acls[0]: READ is no operation of the resource type",
+        ),
         ({"resource": {"type": "CLUSTER", "name": "mine"}}, "acls[0]: The only valid name for the CLUSTER resource"),
     ],
 )

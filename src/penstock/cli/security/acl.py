@@ -23,6 +23,7 @@ from penstock.cli.security.acl_options import (
 )
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note, print_json, print_table
+from penstock.model.text.principal_text import OTHER_TYPE, is_user
 
 if TYPE_CHECKING:
     from penstock.security.acl.rule import AclRule
@@ -81,6 +82,7 @@ def add(
 
     AclRequests(bootstrap_server, properties).create(rules)
     _tell(output, "added", rules)
+    _warn_of_other_types(rules)
 
 
 @app.command()
@@ -148,6 +150,12 @@ def _print(rules: Iterable[AclRule]) -> None:
             for rule in rules
         ],
     )
+
+
+def _warn_of_other_types(rules: Iterable[AclRule]) -> None:
+    others = sorted({rule.principal for rule in rules if not is_user(rule.principal)})
+    if others:
+        note(f"warning: {OTHER_TYPE.format(', '.join(others))}")
 
 
 def _tell(output: Output, done: str, rules: Sequence[AclRule]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.cli.terminal.errors import CommandError, ExitCode
+from penstock.model.text.principal_text import form_problem, spelling_problem
 
 if TYPE_CHECKING:
     from penstock.security.acl.filter import AclFilter
@@ -116,9 +117,8 @@ class Resources:
 
 
 def new_rules(subjects: Subjects, resources: Resources) -> list[AclRule]:
-    """The rules to add. CommandError if they are not complete."""
+    """The rules to add. CommandError if they are not complete, or would never apply."""
     from penstock.model.errors import KafkaError
-    from penstock.security.acl.policy import HOSTS, is_host
     from penstock.security.acl.rule import AclRule, check_rule
 
     pattern, acts = resources.pattern_type(), resources.acts()
@@ -131,13 +131,24 @@ def new_rules(subjects: Subjects, resources: Resources) -> list[AclRule]:
         hint = "give --allow-principal or --deny-principal, such as User:alice"
         raise CommandError("whose rules?", ExitCode.USAGE, hint=hint)
     for rule in rules:
-        if not is_host(rule.host):
-            raise CommandError(HOSTS.format(rule.host), ExitCode.USAGE)
         try:
             check_rule(rule)
         except KafkaError as error:
             raise CommandError(str(error.message), ExitCode.USAGE) from None
+        problem = _unused(rule)
+        if problem is not None:
+            raise CommandError(problem, ExitCode.USAGE)
     return rules
+
+
+def _unused(rule: AclRule) -> str | None:
+    """Why a rule that can be stored would never apply."""
+    from penstock.security.acl.fit import fit_problem
+    from penstock.security.acl.policy import HOSTS, is_host
+
+    if not is_host(rule.host):
+        return HOSTS.format(rule.host)
+    return spelling_problem(rule.principal) or fit_problem(rule)
 
 
 def filters(subjects: Subjects, resources: Resources, principals: Sequence[str] = ()) -> list[AclFilter]:
@@ -169,9 +180,9 @@ def filters(subjects: Subjects, resources: Resources, principals: Sequence[str] 
 
 
 def checked_principal(text: str) -> str:
-    if not all(text.partition(":")):
-        hint = f"write it with its type: User:{text.strip(':') or 'alice'}"
-        raise CommandError(f"{text!r} is no principal", ExitCode.USAGE, hint=hint)
+    problem = form_problem(text)
+    if problem is not None:
+        raise CommandError(problem, ExitCode.USAGE)
     return text
 
 

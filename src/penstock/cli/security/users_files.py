@@ -14,6 +14,7 @@ from penstock.cli.terminal.errors import CommandError, ExitCode, not_found
 from penstock.config.secret_file import SecretFileError
 from penstock.model.errors import KafkaError
 from penstock.model.limits import TOKEN_LIFETIME_MS_MAX
+from penstock.model.text.principal_text import principal_problem
 from penstock.node.security.users_file import change_users, read_users
 from penstock.security.principal import Principal
 from penstock.security.tokens.token import Token, digest_of, new_token_id, new_word
@@ -65,15 +66,15 @@ class UsersInFile:
         return self._document().tokens
 
     def add_token(self, principal: str, name: str, lifetime_ms: int) -> tuple[Token, str]:
-        kind, _, user = principal.partition(":")
-        if not kind or not user:
-            raise CommandError(f"{principal!r} is no principal, such as User:shop-7", ExitCode.USAGE)
+        problem = principal_problem(principal)
+        if problem is not None:
+            raise CommandError(problem, ExitCode.USAGE)
         if not 0 < lifetime_ms <= TOKEN_LIFETIME_MS_MAX:
             raise CommandError("a token holds for a year at most", ExitCode.USAGE)
         word, now_ms = new_word(), int(time.time() * 1000)
         token = Token(
             token_id=new_token_id(),
-            principal=Principal(kind, user),
+            principal=Principal.of(principal),
             name=name,
             created_ms=now_ms,
             expires_ms=now_ms + lifetime_ms,

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from penstock.config.settings.secret import Secrets
 from penstock.config.settings.values import Section
+from penstock.model.text.principal_text import principal_problem
 
 STANDARD: Final = "standard"
 
@@ -19,8 +20,9 @@ def split_principals(value: object) -> object:
 
 
 def check_principal(name: str) -> str:
-    if not all(name.partition(":")):
-        raise ValueError(f"{name!r} is no principal; write it with its type, such as User:{name}")
+    problem = principal_problem(name)
+    if problem is not None:
+        raise ValueError(problem)
     if ",User:" in name.replace(" ", ""):  # a comma may be part of the name of a certificate
         raise ValueError(f"{name!r} is one principal; separate several with semicolons")
     return name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.cluster.controller.acls_frontend import stored_rules
 from penstock.config.settings import Settings
 from penstock.config.settings.acl import STANDARD
+from penstock.config.settings.security import USERS
 from penstock.node.security.door_plans import DoorPlans
 from penstock.node.security.exposure import super_users_check
 from penstock.node.security.extensions import load_authorizer
@@ -38,7 +39,9 @@ def open_policy_file(settings: Settings, access: Access, plans: DoorPlans) -> Po
     path, authorizer = settings.acl.policy_file, access.authorizer
     if path is None or not isinstance(authorizer, StandardAuthorizer):
         return None
-    policy_file = PolicyFile(path, authorizer, super_users_check(plans, settings), access.audit)
+    only_users = settings.security.authenticator == USERS
+    check = super_users_check(plans, settings)
+    policy_file = PolicyFile(path, authorizer, check, access.audit, only_users=only_users)
     policy_file.load()
     return policy_file
 

@@ -185,7 +185,9 @@ def _files(
 ) -> Iterator[WatchedFile[Any]]:
     authorizer, audit = access.authorizer, access.audit
     if settings.acl.policy_file is not None and isinstance(authorizer, StandardAuthorizer):
-        yield PolicyFile(settings.acl.policy_file, authorizer, super_users_check(plans, settings), audit)
+        only_users = settings.security.authenticator == USERS
+        check = super_users_check(plans, settings)
+        yield PolicyFile(settings.acl.policy_file, authorizer, check, audit, only_users=only_users)
     if settings.security.users_file is not None:
         yield UsersFile(settings.security.users_file, users, tokens, audit)
 

@@ -6,14 +6,19 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from penstock.config.file_trust import write_problem
+from penstock.model.text.principal_text import OTHER_TYPE, is_user
 from penstock.node.security.watched_file import BYTES_MAX, INTERVAL_MS, WatchedFile
 from penstock.security.acl.policy import Policy, PolicyError, parse_policy
 from penstock.security.acl.standard import StandardAuthorizer
 from penstock.security.audit import Audit, Change
 
 logger = logging.getLogger(__name__)
+
+NAMED_MAX: Final = 10
+"""Principals that a warning names: a file may have very many."""
 
 
 class PolicyFile(WatchedFile[Policy]):
@@ -26,9 +31,11 @@ class PolicyFile(WatchedFile[Policy]):
         check: Callable[[Policy], None],
         audit: Audit,
         *,
+        only_users: bool = True,
         interval_ms: int = INTERVAL_MS,
     ) -> None:
-        """`check` raises PolicyError for a file that may not be put in force."""
+        """`check` raises PolicyError for a file that may not be put in force. `only_users`: whether clients have no
+        principals but those of the type User."""
 
         def read(path: Path) -> Policy:
             policy = _read(path)
@@ -43,6 +50,8 @@ class PolicyFile(WatchedFile[Policy]):
                 "policy file read",
                 extra={"path": str(path), "rules": len(policy.rules), "super_users": len(policy.super_users)},
             )
+            if only_users and (others := _of_other_types(policy)):
+                logger.warning("policy file %s: %s", path, OTHER_TYPE.format(", ".join(others)))
 
         super().__init__(
             path,
@@ -53,6 +62,11 @@ class PolicyFile(WatchedFile[Policy]):
             put=put,
             interval_ms=interval_ms,
         )
+
+
+def _of_other_types(policy: Policy) -> list[str]:
+    principals = policy.super_users | {rule.principal for rule in policy.rules}
+    return sorted(each for each in principals if not is_user(each))[:NAMED_MAX]
 
 
 def _changes(old: Policy, new: Policy) -> list[Change]:

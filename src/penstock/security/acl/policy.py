@@ -22,6 +22,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from penstock.model.errors import KafkaError
 from penstock.model.text.address import literal
+from penstock.model.text.principal_text import principal_problem
+from penstock.security.acl.fit import fit_problem
 from penstock.security.acl.rule import ANY_HOST, ANY_NAME, AclRule, PatternType, Permission, check_rule
 from penstock.security.resources import Operation, ResourceType
 
@@ -100,6 +102,9 @@ def _rule(found: object, where: str) -> AclRule:
         check_rule(rule)
     except KafkaError as error:
         raise PolicyError(f"{where}: {error.message}") from None
+    unfit = fit_problem(rule)
+    if unfit is not None:
+        raise PolicyError(f"{where}: {unfit}")
     return rule
 
 
@@ -144,6 +149,7 @@ def _principal(found: object, where: str) -> str:
         members = _members(found, where, ("principal_type", "name"))
         found = f"{_text(members.get('principal_type'), where)}:{_text(members.get('name'), where)}"
     text = _text(found, where)
-    if ":" not in text:
-        raise PolicyError(f"{where}: {text!r} has no type; did you mean 'User:{text}'?")
+    problem = principal_problem(text)
+    if problem is not None:
+        raise PolicyError(f"{where}: {problem}")
     return text
