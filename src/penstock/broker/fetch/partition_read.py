@@ -34,8 +34,9 @@ class FetchTarget(NamedTuple):
     partition: Partition | None
     error: ErrorCode = ErrorCode.NONE
     diverging: tuple[int, int] | None = None
-    missing: bool = False
-    """There is no such partition. As in Kafka, such an error comes with an empty list of aborted transactions."""
+    refused: bool = False
+    """Before anything was read: there is no such partition, or no right to it. As in Kafka, such an error comes with an
+    empty list of aborted transactions."""
 
     def read(self, left: int, segments_max: int, *, first: bool, wait: bool, committed_only: bool) -> Found:
         """BlockingIOError as in `Log.read`."""
@@ -95,7 +96,7 @@ class FetchTarget(NamedTuple):
         return answer, messages, has_more
 
     def _failed(self, error: ErrorCode) -> Found:
-        aborted = () if self.missing else None
+        aborted = () if self.refused else None
         return FetchedPartition(self.item.topic, self.item.partition, error, -1, -1, -1, aborted=aborted), 0, False
 
 
@@ -123,42 +124,42 @@ class FetchTargets:
         """Whether the request was parked after a first look: a partition that does not exist now existed then."""
 
     def find(self, items: Iterable[FetchPartition]) -> list[FetchTarget]:
-        """Targets in the order of the request, except that, as in Kafka, topics that did not exist then come last.
+        """Targets in the order of the request, except that, as in Kafka, those that were refused then come last.
 
         Rights are checked each time: a right that is taken away ends a session's reading with its next look.
         """
         find = self._find
         targets: list[FetchTarget] = []
-        missing: list[FetchTarget] = []
+        refused: list[FetchTarget] = []
         for item in items:
             target = find(item)
-            (missing if target.missing else targets).append(target)
-        return targets + missing if missing else targets
+            (refused if target.refused else targets).append(target)
+        return targets + _ids_first(refused) if refused else targets
 
     def find_in_steps(self, items: Iterable[FetchPartition]) -> Steps[list[FetchTarget]]:
         """Find the same, for very many."""
         targets: list[FetchTarget] = []
-        missing: list[FetchTarget] = []
+        refused: list[FetchTarget] = []
         for item in items:
             target = self._find(item)
-            (missing if target.missing else targets).append(target)
+            (refused if target.refused else targets).append(target)
             yield
-        return targets + missing
+        return targets + _ids_first(refused)
 
     def _find(self, item: FetchPartition) -> FetchTarget:
         broker, topic = self._broker, item.topic
         name = topic if isinstance(topic, str) else None
         if name is not None and not broker.access.allows_topic(self._session, READ, name):
-            return FetchTarget(item, None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            return self._refused(item, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         try:
             partition = broker.partitions.find(topic, item.partition)
         except KafkaError as error:
             return self._not_found(item, error.code)
         if self._names is not None:
             self._names[topic] = partition.topic
+        if name is None and not broker.access.allows_topic(self._session, READ, partition.topic):
+            return self._refused(item, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         try:
-            if name is None:
-                broker.access.check_topic(self._session, READ, partition.topic)
             if self._request.replica_id >= 0:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # no other node has a replica
             if partition.failed:
@@ -175,7 +176,15 @@ class FetchTargets:
             if self._broker.topics.get(self._names[item.topic]) is not None:
                 return FetchTarget(item, None, ErrorCode.INCONSISTENT_TOPIC_ID)
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return FetchTarget(item, None, code, missing=not self.parked)
+        return self._refused(item, code)
+
+    def _refused(self, item: FetchPartition, code: ErrorCode) -> FetchTarget:
+        return FetchTarget(item, None, code, refused=not self.parked)
+
+
+def _ids_first(refused: list[FetchTarget]) -> list[FetchTarget]:
+    """Ids that do not exist are found before rights and names are looked at."""
+    return sorted(refused, key=lambda target: target.error is not ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 def _divergence(partition: Partition, item: FetchPartition) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 Behaviour:
 - Null or empty keys mean all; keys that do not exist are left out.
 - A broker is asked for by its id; '' stands for all brokers and shows only configs set for all at run time.
+- Resources that may not be described are behind the others.
 - Groups and subscriptions without configs are described with defaults, whether they exist or not.
 
 Differs from Kafka:
@@ -17,7 +18,7 @@ Version notes:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.broker.answers.answer_size import AnswerSize
 from penstock.broker.answers.array_answer import array_answer
@@ -39,17 +40,25 @@ if TYPE_CHECKING:
 
     DescribeConfigs = Request[DescribeConfigsRequest, DescribeConfigsBuilders]
 
+_REFUSED: Final = (
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+)
+
 
 async def handle(broker: Broker, request: DescribeConfigs) -> bytes:
-    results = []
+    results: list[bytes] = []
+    refused: list[bytes] = []
     turns = Turns()
     size = AnswerSize(broker.flow)
     for resource in request.body.resources:
-        result = encode(_result(broker, request, resource))
-        size.add(len(result))
-        results.append(result)
+        result = _result(broker, request, resource)
+        encoded = encode(result)
+        size.add(len(encoded))
+        (refused if int(result.error_code) in _REFUSED else results).append(encoded)
         await turns.pause()
-    return array_answer(request, results)
+    return array_answer(request, results + refused)
 
 
 def _result(broker: Broker, request: DescribeConfigs, resource: DescribeConfigsResource) -> DescribeConfigsResult:

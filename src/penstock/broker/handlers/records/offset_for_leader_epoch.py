@@ -2,6 +2,7 @@
 
 Behaviour:
 - The end of the newest epoch that is not above the one asked for; -1 and -1 if there is none.
+- Topics that may not be described are behind the others.
 
 Differs from Kafka: no.
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         EpochEndOffset,
         OffsetForLeaderEpochBuilders,
         OffsetForLeaderEpochResponse,
+        OffsetForLeaderTopicResult,
     )
     from penstock.protocol.kafka.requests.offset_for_leader_epoch import (
         OffsetForLeaderEpochRequest,
@@ -36,15 +38,18 @@ if TYPE_CHECKING:
 
 def handle(broker: Broker, request: OffsetForLeaderEpoch) -> Steps[OffsetForLeaderEpochResponse]:
     reply = request.reply
-    topics = []
+    topics: list[OffsetForLeaderTopicResult] = []
+    refused: list[OffsetForLeaderTopicResult] = []
     for topic in request.body.topics:
         partitions = []
         for item in topic.partitions:
             partitions.append(_end_of_epoch(broker, request, topic.topic, item))
             yield
-        topics.append(reply.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+        is_refused = any(int(each.error_code) == ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in partitions)
+        result = reply.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions)
+        (refused if is_refused else topics).append(result)
         yield
-    return reply.OffsetForLeaderEpochResponse(topics=topics)
+    return reply.OffsetForLeaderEpochResponse(topics=topics + refused)
 
 
 def _end_of_epoch(

@@ -5,6 +5,7 @@ Behaviour:
   cursor says where the rest begins.
 - A cursor starts at its topic and partition. With names given, its topic must be one of them, and its partition not
   negative: INVALID_REQUEST for every name otherwise.
+- Names that may not be described are behind the others of the page.
 - A page that is full at the end of a topic ends there: the cursor names the first partition of the next.
 
 Differs from Kafka: no.
@@ -56,13 +57,14 @@ async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
     start = cursor.topic_name if cursor is not None else ""
     room = min(max(body.response_partition_limit, 1), PARTITIONS_MAX)
     topics: list[bytes] = []
+    refused: list[bytes] = []
     wanted = await _names(named, start) if named else broker.topics.names_from(start)
     may_describe = broker.access.allows_topic if named else broker.access.shows_topic
     for name in wanted:
         await turns.pause()
         if not may_describe(request.session, Operation.DESCRIBE, name):
             if named:
-                topics.append(_failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_ASKED))
+                refused.append(_failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, NOT_ASKED))
             continue
         topic = broker.topics.get(name)
         if topic is None:
@@ -71,13 +73,13 @@ async def handle(broker: Broker, request: DescribeTopicPartitions) -> bytes:
             continue
         first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
         if room == 0:
-            return _answer(topics, (name, first))
+            return _answer(topics + refused, (name, first))
         indexes = range(min(first, topic.partition_count), topic.partition_count)[:room]
         topics.append(_encoded(broker, request, topic, indexes))
         room -= len(indexes)
         if indexes.stop < topic.partition_count:
-            return _answer(topics, (name, indexes.stop))
-    return _answer(topics, None)
+            return _answer(topics + refused, (name, indexes.stop))
+    return _answer(topics + refused, None)
 
 
 async def _names(named: list[str], start: str) -> Iterable[str]:
