@@ -6,64 +6,26 @@ Requests change nothing: they are only validated, name what is not there, or do 
 
 from __future__ import annotations
 
-import uuid
-from typing import Any, NamedTuple
-
-from tests.support.acl_client import creation, matching, rule
-from tests.support.batches import Record, batch
-
-TOPICS = ("t", "tab", "u")
-GROUP, TRANSACTIONAL_ID = "g", "x"
-BATCH = batch([Record(value=b"v")])
-TRANSACTIONAL_BATCH = batch(
-    [Record(value=b"v")], producer_id=1 << 40, producer_epoch=0, attributes=0x10, base_sequence=0
+from tests.acls.asked import (
+    GROUP,
+    IN_GROUP,
+    IN_TRANSACTION,
+    OF_TOPIC_T,
+    OFFSET,
+    TRANSACTIONAL_BATCH,
+    TRANSACTIONAL_ID,
+    UNKNOWN_ID,
+    Asked,
+    fetch,
+    named,
+    new_topic,
+    produce,
+    resource,
 )
-OF_TOPIC_T = "<id of t>"
-"""Stands for the topic's id, which each cluster has chosen for itself."""
-UNKNOWN_ID = uuid.UUID(int=7)
+from tests.acls.requests_by_id import BY_ID
+from tests.acls.requests_of_several import OF_SEVERAL
+from tests.support.acl_client import creation, matching, rule
 
-
-class Asked(NamedTuple):
-    """A request, by a name that is unique in the table."""
-
-    name: str
-    api: str
-    version: int
-    values: dict[str, Any]
-
-
-def _fetch(topic: dict[str, Any]) -> dict[str, Any]:
-    wanted = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20, "current_leader_epoch": -1}
-    named = {**topic, "partitions": [{**wanted, "last_fetched_epoch": -1, "log_start_offset": -1}]}
-    return {
-        "replica_id": -1, "max_wait": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_epoch": -1, "topics": [named],
-    }  # fmt: skip
-
-
-def _produce(topic: str, transactional_id: str | None = None, records: bytes = BATCH) -> dict[str, Any]:
-    data = [{"name": topic, "partition_data": [{"index": 0, "records": records}]}]
-    return {"transactional_id": transactional_id, "acks": -1, "timeout": 10_000, "topic_data": data}
-
-
-def _named(*names: str, **more: Any) -> dict[str, Any]:
-    topics = [{"name": name, "topic_id": None} for name in names]
-    return {"topics": topics, "allow_auto_topic_creation": False, "include_topic_authorized_operations": True, **more}
-
-
-def _new_topic(name: str) -> dict[str, Any]:
-    topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
-    return {"topics": [topic], "timeout": 10_000, "validate_only": True}
-
-
-def _resource(kind: int, name: str, key: str = "", value: str = "") -> dict[str, Any]:
-    configs = [{"name": key, "value": value, "config_operation": 0}] if key else []
-    described = {"resource_type": kind, "resource_name": name, "configuration_keys": None, "configs": configs}
-    return {"resources": [described], "validate_only": True}
-
-
-_GROUP: dict[str, Any] = {"group_id": GROUP, "member_id": "", "generation_id": -1, "generation_id_or_member_epoch": -1}
-_OFFSET = {"partition_index": 0, "committed_offset": 1, "committed_leader_epoch": -1, "committed_metadata": ""}
-_IN_TRANSACTION = {"transactional_id": TRANSACTIONAL_ID, "producer_id": 1 << 40, "producer_epoch": 0}
 _OF_TOPICS = [{"name": name, "partitions": [0]} for name in ("t", "u")]
 _QUOTA = {
     "entity": [{"entity_type": "client-id", "entity_name": "c"}],
@@ -71,13 +33,13 @@ _QUOTA = {
 }
 
 REQUESTS: tuple[Asked, ...] = (
-    Asked("produce t", "produce", 9, _produce("t")),
-    Asked("produce u", "produce", 9, _produce("u")),
-    Asked("produce absent", "produce", 9, _produce("absent")),
-    Asked("produce in a transaction", "produce", 9, _produce("t", TRANSACTIONAL_ID, TRANSACTIONAL_BATCH)),
-    Asked("fetch t", "fetch", 12, _fetch({"topic": "t"})),
-    Asked("fetch absent", "fetch", 12, _fetch({"topic": "absent"})),
-    Asked("fetch t by id", "fetch", 13, _fetch({"topic_id": OF_TOPIC_T})),
+    Asked("produce t", "produce", 9, produce("t")),
+    Asked("produce u", "produce", 9, produce("u")),
+    Asked("produce absent", "produce", 9, produce("absent")),
+    Asked("produce in a transaction", "produce", 9, produce("t", TRANSACTIONAL_ID, TRANSACTIONAL_BATCH)),
+    Asked("fetch t", "fetch", 12, fetch({"topic": "t"})),
+    Asked("fetch absent", "fetch", 12, fetch({"topic": "absent"})),
+    Asked("fetch t by id", "fetch", 13, fetch({"topic_id": OF_TOPIC_T})),
     Asked("list offsets of t, absent", "list_offsets", 7, {
         "replica_id": -1,
         "topics": [
@@ -89,14 +51,14 @@ REQUESTS: tuple[Asked, ...] = (
         "replica_id": -1,
         "topics": [{"topic": "t", "partitions": [{"partition": 0, "current_leader_epoch": -1, "leader_epoch": 0}]}],
     }),
-    Asked("metadata of t, u, absent", "metadata", 12, _named("t", "u", "absent")),
+    Asked("metadata of t, u, absent", "metadata", 12, named("t", "u", "absent")),
     Asked("metadata of t by id", "metadata", 12, {
-        **_named(), "topics": [{"name": None, "topic_id": OF_TOPIC_T}, {"name": None, "topic_id": UNKNOWN_ID}],
+        **named(), "topics": [{"name": None, "topic_id": OF_TOPIC_T}, {"name": None, "topic_id": UNKNOWN_ID}],
     }),
-    Asked("metadata of a name that cannot be", "metadata", 12, _named("no/name", allow_auto_topic_creation=True)),
-    Asked("metadata of all", "metadata", 12, {**_named(), "topics": None}),
+    Asked("metadata of a name that cannot be", "metadata", 12, named("no/name", allow_auto_topic_creation=True)),
+    Asked("metadata of all", "metadata", 12, {**named(), "topics": None}),
     Asked("metadata with the cluster", "metadata", 9, {
-        **_named("tab"), "include_cluster_authorized_operations": True,
+        **named("tab"), "include_cluster_authorized_operations": True,
     }),
     Asked("describe the cluster", "describe_cluster", 1, {
         "include_cluster_authorized_operations": True, "endpoint_type": 1,
@@ -107,8 +69,8 @@ REQUESTS: tuple[Asked, ...] = (
     Asked("describe partitions of all", "describe_topic_partitions", 0, {
         "topics": [], "response_partition_limit": 2000, "cursor": None,
     }),
-    Asked("create absent", "create_topics", 7, _new_topic("absent")),
-    Asked("create t", "create_topics", 7, _new_topic("t")),
+    Asked("create absent", "create_topics", 7, new_topic("absent")),
+    Asked("create t", "create_topics", 7, new_topic("t")),
     Asked("delete absent", "delete_topics", 6, {"topics": [{"name": "absent", "topic_id": None}], "timeout": 10_000}),
     Asked("delete by an unknown id", "delete_topics", 6, {
         "topics": [{"name": None, "topic_id": UNKNOWN_ID}], "timeout": 10_000,
@@ -123,16 +85,16 @@ REQUESTS: tuple[Asked, ...] = (
         ],
         "timeout": 10_000,
     }),
-    Asked("describe configs of t", "describe_configs", 4, _resource(2, "t")),
-    Asked("describe configs of absent", "describe_configs", 4, _resource(2, "absent")),
-    Asked("describe configs of the broker", "describe_configs", 4, _resource(4, "1")),
-    Asked("describe configs of g", "describe_configs", 4, _resource(32, GROUP)),
-    Asked("change configs of t", "incremental_alter_configs", 1, _resource(2, "t", "retention.ms", "1000000")),
-    Asked("change configs of absent", "incremental_alter_configs", 1, _resource(2, "absent", "retention.ms", "10000")),
-    Asked("change configs of brokers", "incremental_alter_configs", 1, _resource(4, "", "log.retention.ms", "1000000")),
-    Asked("replace configs of t", "alter_configs", 2, _resource(2, "t", "retention.ms", "1000000")),
+    Asked("describe configs of t", "describe_configs", 4, resource(2, "t")),
+    Asked("describe configs of absent", "describe_configs", 4, resource(2, "absent")),
+    Asked("describe configs of the broker", "describe_configs", 4, resource(4, "1")),
+    Asked("describe configs of g", "describe_configs", 4, resource(32, GROUP)),
+    Asked("change configs of t", "incremental_alter_configs", 1, resource(2, "t", "retention.ms", "1000000")),
+    Asked("change configs of absent", "incremental_alter_configs", 1, resource(2, "absent", "retention.ms", "10000")),
+    Asked("change configs of brokers", "incremental_alter_configs", 1, resource(4, "", "log.retention.ms", "1000000")),
+    Asked("replace configs of t", "alter_configs", 2, resource(2, "t", "retention.ms", "1000000")),
     Asked("commit offsets of t, u", "offset_commit", 8, {
-        **_GROUP, "topics": [{"name": name, "partitions": [_OFFSET]} for name in ("t", "u")],
+        **IN_GROUP, "topics": [{"name": name, "partitions": [OFFSET]} for name in ("t", "u")],
     }),
     Asked("fetch offsets of t, u", "offset_fetch", 8, {
         "groups": [{"group_id": GROUP, "topics": [{"name": n, "partition_indexes": [0]} for n in ("t", "u")]}],
@@ -144,13 +106,14 @@ REQUESTS: tuple[Asked, ...] = (
     Asked("find the coordinator of g", "find_coordinator", 4, {"key_type": 0, "coordinator_keys": [GROUP]}),
     Asked("find the coordinator of x", "find_coordinator", 4, {"key_type": 1, "coordinator_keys": [TRANSACTIONAL_ID]}),
     Asked("join g", "join_group", 7, {
-        **_GROUP, "session_timeout": 10_000, "rebalance_timeout": 10_000, "protocol_type": "consumer", "protocols": [],
+        **IN_GROUP, "session_timeout": 10_000, "rebalance_timeout": 10_000, "protocol_type": "consumer",
+        "protocols": [],
     }),
     Asked("sync g", "sync_group", 5, {
-        **_GROUP, "protocol_type": "consumer", "protocol_name": "range", "assignments": [],
+        **IN_GROUP, "protocol_type": "consumer", "protocol_name": "range", "assignments": [],
     }),
-    Asked("heartbeat in g", "heartbeat", 4, _GROUP),
-    Asked("leave g", "leave_group", 5, {**_GROUP, "members": [{"member_id": "m", "group_instance_id": None}]}),
+    Asked("heartbeat in g", "heartbeat", 4, IN_GROUP),
+    Asked("leave g", "leave_group", 5, {**IN_GROUP, "members": [{"member_id": "m", "group_instance_id": None}]}),
     Asked("describe g", "describe_groups", 5, {"groups": [GROUP], "include_authorized_operations": True}),
     Asked("list groups", "list_groups", 4, {"states_filter": []}),
     Asked("delete absent group", "delete_groups", 2, {"groups_names": ["absent"]}),
@@ -165,12 +128,12 @@ REQUESTS: tuple[Asked, ...] = (
         "v3_and_below_producer_epoch": 0, "v3_and_below_topics": _OF_TOPICS,
     }),
     Asked("add partitions to a transaction, as a broker", "add_partitions_to_txn", 4, {
-        "transactions": [{**_IN_TRANSACTION, "verify_only": True, "topics": _OF_TOPICS}],
+        "transactions": [{**IN_TRANSACTION, "verify_only": True, "topics": _OF_TOPICS}],
     }),
-    Asked("add offsets to the transaction", "add_offsets_to_txn", 3, {**_IN_TRANSACTION, "group_id": GROUP}),
-    Asked("end the transaction", "end_txn", 3, {**_IN_TRANSACTION, "committed": False}),
+    Asked("add offsets to the transaction", "add_offsets_to_txn", 3, {**IN_TRANSACTION, "group_id": GROUP}),
+    Asked("end the transaction", "end_txn", 3, {**IN_TRANSACTION, "committed": False}),
     Asked("commit offsets in the transaction", "txn_offset_commit", 3, {
-        **_GROUP, **_IN_TRANSACTION, "topics": [{"name": name, "partitions": [_OFFSET]} for name in ("t", "u")],
+        **IN_GROUP, **IN_TRANSACTION, "topics": [{"name": name, "partitions": [OFFSET]} for name in ("t", "u")],
     }),
     Asked("describe the transaction", "describe_transactions", 0, {"transactional_ids": [TRANSACTIONAL_ID, "absent"]}),
     Asked("list transactions", "list_transactions", 0, {"state_filters": [], "producer_id_filters": []}),
@@ -202,4 +165,6 @@ REQUESTS: tuple[Asked, ...] = (
     }),
     Asked("change features", "update_features", 1, {"timeout": 10_000, "feature_updates": [], "validate_only": True}),
     Asked("list config resources", "list_config_resources", 1, {"resource_types": [2]}),
+    *BY_ID,
+    *OF_SEVERAL,
 )  # fmt: skip

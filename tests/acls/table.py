@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.protocol.kafka.describe_transactions import decode
-from tests.acls.requests import BATCH, GROUP, OF_TOPIC_T, REQUESTS, TOPICS, TRANSACTIONAL_ID, Asked
+from tests.acls.asked import BATCH, GROUP, OF_TOPIC_T, TOPICS, TRANSACTIONAL_ID, UNKNOWN_ID, Asked
+from tests.acls.requests import REQUESTS
 from tests.acls.rule_sets import RULE_SETS
-from tests.acls.verdict import Verdict, verdict
+from tests.acls.verdict import Reading, Verdict
 from tests.support.acl_client import AclClient
 from tests.support.group_client import wait_for_coordinator
 from tests.support.raw_client import RawClient
@@ -84,7 +85,8 @@ def _answer(connect: Connect, asked: Asked, topic_id: object) -> Verdict:
         try:
             if asked.api == "describe_transactions":
                 return _described_transactions(client, asked)
-            return verdict(client.call(asked.api, asked.version, **_with_id(asked.values, topic_id)))
+            answer = client.call(asked.api, asked.version, **_with_id(asked.values, topic_id))
+            return Reading(asked.api, {topic_id: OF_TOPIC_T, UNKNOWN_ID: "unknown"}).verdict(answer)
         except ConnectionClosed:
             return {"closed": True}
 

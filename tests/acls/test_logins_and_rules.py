@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.acls.table import Verdicts, load, run
-from tests.acls.world import ADDRESSES
+from tests.acls.world import ADDRESSES, INTERNAL_PARTITIONS
 from tests.support.raw_client import RawClient
 from tests.support.sasl_process import SaslProcess
 
@@ -37,6 +37,8 @@ class SaslBroker(SaslProcess):
     def prepare(self) -> None:
         super().prepare()
         settings = yaml.safe_load(self._config_file.read_text())
+        settings.setdefault("groups", {})["offsets_topic_partitions"] = INTERNAL_PARTITIONS
+        settings.setdefault("transactions", {})["topic_partitions"] = INTERNAL_PARTITIONS
         settings["acl"] = {"enabled": True, "super_users": "User:admin"}
         self._config_file.write_text(yaml.safe_dump(settings))
 

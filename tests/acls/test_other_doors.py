@@ -11,7 +11,7 @@ import pytest
 from penstock.model.errors import ErrorCode
 from penstock.protocol.push import messages as m
 from penstock.topology.pipe.wire import PullRequest, Status, Wanted, decode_answer, encode_request
-from tests.acls.requests import BATCH, GROUP, TOPICS
+from tests.acls.asked import BATCH, GROUP, TOPICS
 from tests.acls.rule_sets import RULE_SETS
 from tests.acls.world import AclWorld
 from tests.support.acl_client import AclClient

@@ -35,6 +35,8 @@ from tests.support.waiting import wait_until
 ADMIN = "admin"
 ADDRESSES = {ADMIN: "127.0.0.1", "alice": "127.0.0.2", "bob": "127.0.0.3", "carol": "127.0.0.4"}
 _NAMES = {address: name for name, address in ADDRESSES.items()}
+INTERNAL_PARTITIONS = 5
+"""Of each topic of the broker's own, as `KafkaProcess` has it: lists of all topics show them."""
 HOST = "127.0.0.1"
 START_SECONDS = 60.0
 NOT_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
@@ -61,7 +63,8 @@ class AclWorld:
             "push": {"host": HOST, "port": 0},
             "http": {"host": HOST, "port": 0},
             "storage": {"engine": "memory"},
-            "groups": {"initial_rebalance_delay_ms": 0},
+            "groups": {"initial_rebalance_delay_ms": 0, "offsets_topic_partitions": INTERNAL_PARTITIONS},
+            "transactions": {"topic_partitions": INTERNAL_PARTITIONS},
             **sections,
         }
         self.node = Node(Settings.model_validate(settings), build_access=self._access)
