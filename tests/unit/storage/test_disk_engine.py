@@ -265,6 +265,18 @@ def test_retention_of_a_topic_that_is_being_deleted_removes_nothing(
     bench.engine.close()
 
 
+def test_a_topic_that_is_deleted_during_a_flush_is_no_failure(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    bench = EngineBench(tmp_path)
+    bench.create("prices", TOPIC)
+    bench.start()
+    bench.append("a")
+    assert bench.engine.commit.run_round()
+    bench.engine.remove(PartitionId(TOPIC, 0))
+    bench.engine.commit.finish_rounds()
+    assert not caplog.records
+    bench.engine.close()
+
+
 def test_the_real_engine_opens_locks_and_closes(tmp_path: Path) -> None:
     engine = DiskEngine.open(tmp_path / "data", StorageSettings())
     with pytest.raises(DirectoryLocked):

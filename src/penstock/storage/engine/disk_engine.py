@@ -302,15 +302,19 @@ class DiskEngine:
         """Pass a flushed log to the jobs; the group commit notifies the partitions."""
         assert isinstance(log, DiskLog)
         if log.status.state is _OFFLINE:
-            _report_offline(log)
+            self._report_offline(log)
         else:
             self._checkpoints.written(log)
 
     def _failed(self, log: DiskLog) -> None:
         """A sync of this log failed outside a flush round, which took it offline."""
-        _report_offline(log)
+        self._report_offline(log)
         if self._on_flushed is not None:
             self._on_flushed(log)
+
+    def _report_offline(self, log: DiskLog) -> None:
+        if self._logs.is_current(log):  # that of a deleted topic is offline, too, and nothing is wrong with it
+            logger.error("%s is offline: a flush failed; a restart recovers it", log.name)
 
     def _close_logs(self) -> bool:
         """Two syncs of the whole file system instead of several per log. False if something could not be saved."""
@@ -327,7 +331,3 @@ class DiskEngine:
         finally:
             handle.close()
         return not any(log.state is LogState.OFFLINE for log in logs)
-
-
-def _report_offline(log: DiskLog) -> None:
-    logger.error("%s is offline: a flush failed; a restart recovers it", log.name)
