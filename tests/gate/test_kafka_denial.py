@@ -230,6 +230,27 @@ def test_a_pending_offset_does_not_tell_of_a_topic(tmp_path: Path) -> None:
     assert asyncio.run(stable_offsets(tmp_path / "data")) == expected
 
 
+async def begun_sessions(data_dir: Path) -> list[bool]:
+    """Whether fetches of more and more partitions, which are all refused, begin a session; their frames are large."""
+    recorder = Recorder()
+    async with running_node(data_dir, recorder) as node:
+        client = await KafkaClient.connect(node.kafka_port)
+        recorder.denied = denials("fetch", READ_TOPIC)
+        begun = []
+        for count in (1, 900):
+            rows = [{"partition": index, "fetch_offset": 0, "partition_max_bytes": 1} for index in range(count)]
+            topics = [{"topic": "x" * 32_700, "partitions": rows}]
+            fields = {"session_id": 0, "session_epoch": 0, "max_wait": 0, "topics": topics}
+            answer = await _answer(client, Case("fetch", 12, READ_TOPIC, fields))
+            begun.append(answer.session_id != 0)
+        client.close()
+    return begun
+
+
+def test_a_fetch_session_does_not_tell_how_many_partitions_the_node_has(tmp_path: Path) -> None:
+    assert asyncio.run(begun_sessions(tmp_path / "data")) == [True, True]
+
+
 @pytest.mark.parametrize(
     ("module", "unstopped"),
     [

@@ -94,8 +94,9 @@ async def _serve_large(broker: Broker, request: AnyRequest) -> Buffers | None:
     request.frame = memoryview(b"")
     request.channel.frame_decoded()
     body, meter = _bounded(request, body)
-    if body.session_epoch == INITIAL_EPOCH and len(body.partitions) > broker.topics.partition_count:
-        body = body._replace(session_epoch=FINAL_EPOCH)  # most of them do not exist: a session is not worth it
+    if body.session_epoch == INITIAL_EPOCH and len(body.partitions) > broker.settings.limits.partitions_max:
+        # Most of them cannot exist: a session is not worth it. How many there are is not for everybody to find out.
+        body = body._replace(session_epoch=FINAL_EPOCH)
     try:
         owner, by_id = request.session.principal, request.version >= TOPIC_IDS
         opening = broker.fetch_sessions.open_in_steps(body, owner, by_id, broker.clock.monotonic_ms())
