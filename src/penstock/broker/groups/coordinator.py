@@ -243,8 +243,8 @@ class GroupCoordinator:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         return found
 
-    def lags_of(self, group_id: str) -> list[LagSample]:
-        """How far one group is behind, in the partitions that exist."""
+    def lags_of(self, group_id: str) -> Iterator[LagSample]:
+        """How far one group is behind, in the partitions that exist. Other work may run between two samples."""
         return group_lag(self._partitions, group_id, self.committed(group_id))
 
     def lags(self) -> Iterator[LagSample]:

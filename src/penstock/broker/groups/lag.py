@@ -11,18 +11,19 @@ from penstock.model.errors import KafkaError
 from penstock.observability.exposition import LagSample
 
 
-def group_lag(partitions: PartitionTable, group_id: str, visible: Table) -> list[LagSample]:
-    """Samples of one group, one for each partition with a committed offset."""
-    samples = []
-    for topic, committed_offsets in visible.items():
-        for index, committed in committed_offsets.items():
+def group_lag(partitions: PartitionTable, group_id: str, visible: Table) -> Iterator[LagSample]:
+    """Samples of one group, one for each partition with a committed offset, whose log is opened if it was not.
+
+    Other work may run between two samples.
+    """
+    for topic, committed_offsets in tuple(visible.items()):
+        for index, committed in tuple(committed_offsets.items()):
             try:
                 partition = partitions.get(topic, index)
                 lag = max(0, partition.high_watermark - max(committed.offset, partition.log_start))
             except KafkaError:
                 continue  # the topic is gone, or its log
-            samples.append(LagSample(group_id, topic, index, committed.offset, lag))
-    return samples
+            yield LagSample(group_id, topic, index, committed.offset, lag)
 
 
 def all_lags(partitions: PartitionTable, shards: Iterable[Shard]) -> Iterator[LagSample]:

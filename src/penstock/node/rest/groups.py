@@ -83,9 +83,13 @@ class KnownGroups:
         except KafkaError:
             return None
 
-    def lag(self, name: str) -> int:
+    async def lag(self, name: str) -> int:
         """Messages that the group has not committed yet, over all partitions."""
-        return sum(sample.lag or 0 for sample in self._groups.lags_of(name))
+        lag, turns = 0, Turns()
+        for sample in self._groups.lags_of(name):
+            lag += sample.lag or 0
+            await turns.pause()
+        return lag
 
     async def delete(self, session: Session, name: str) -> None:
         """Delete a group without members and the subscription of its name, if there is one."""
@@ -121,7 +125,7 @@ class GroupRoutes:
         bodies, turns = [], Turns()
         for name in names[:limit]:
             try:
-                bodies.append(self._body(name, *self._known.named(name)))
+                bodies.append(await self._body(name, *self._known.named(name)))
             except KafkaError as error:
                 if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:  # deleted meanwhile
                     raise
@@ -131,9 +135,10 @@ class GroupRoutes:
     async def describe_group(self, session: Asking, group: GroupName) -> GroupDetailsBody:
         """State and members of a group; GET …/offsets shows its position in each partition."""
         found, row = self._known.get(session, group)
+        body = await self._body(group, found, row)
         described = None if found is None else found.describe()
         return GroupDetailsBody(
-            **self._body(group, found, row).model_dump(),
+            **body.model_dump(),
             generation=-1 if described is None else described.generation,
             protocol=None if described is None else described.protocol_name,
             subscription=None if row is None else self._subscription(row),
@@ -155,14 +160,14 @@ class GroupRoutes:
         """Delete a group without members, its offsets, and its push subscription if it has one."""
         await self._known.delete(session, group)
 
-    def _body(self, name: str, group: CoordinatedGroup | None, row: SubscriptionRow | None) -> GroupBody:
+    async def _body(self, name: str, group: CoordinatedGroup | None, row: SubscriptionRow | None) -> GroupBody:
         protocol_type = (group.protocol_type if group is not None else None) or "consumer"
         return GroupBody(
             group=name,
             kind=PUSH if row is not None else protocol_type,
             state=self._known.state(group).value,
             members=0 if group is None else group.member_count,
-            lag=self._known.lag(name),
+            lag=await self._known.lag(name),
         )
 
     def _subscription(self, row: SubscriptionRow) -> SubscriptionBody:

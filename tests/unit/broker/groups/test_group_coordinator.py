@@ -459,6 +459,23 @@ def test_lags() -> None:
     run(test())
 
 
+@pytest.mark.feature("F-08")
+def test_lags_of_a_group_open_one_log_at_a_time() -> None:
+    """A group with tens of thousands of offsets is looked at in turns."""
+
+    async def test() -> None:
+        async with World() as world:
+            await world.create_topic("t", 3)
+            await commit(world, "g", *(change(world, 0, partition=index) for index in range(3)))
+            opened = [sum(partition.topic == "t" for partition in world.partitions.opened())]
+            for _ in world.groups.lags_of("g"):
+                opened.append(sum(partition.topic == "t" for partition in world.partitions.opened()))
+                await commit(world, "h", change(world, 1))  # others go on meanwhile
+            assert opened == [0, 1, 2, 3]
+
+    run(test())
+
+
 @pytest.mark.parametrize("is_commit", [True, False])
 def test_a_transaction_that_ends_while_its_group_is_being_loaded(is_commit: bool) -> None:
     """Its marker may lie behind what is read of the log."""
