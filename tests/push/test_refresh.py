@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from penstock.broker.delivery.refresh_service import LINES_OF_SUBSCRIPTION_MAX
 from penstock.protocol.push import messages as m
 from penstock.protocol.push.data import Data
 from tests.push.conftest import SHORT_ACKS, Connect
@@ -72,6 +73,14 @@ def test_a_reset_waits_for_what_is_in_flight(
     reader.acknowledge(data)
     assert isinstance(reader.receive(), m.Reset)
     assert take(reader, 2) == [0, 1]
+
+
+def test_lines_about_refreshes_are_bounded(client: PushClient, node: PenstockProcess, topic: str) -> None:
+    client.ask(m.CreateSubscription("often", topic))
+    ids = [reset(node, "often")["refresh_id"] for _ in range(LINES_OF_SUBSCRIPTION_MAX + 5)]
+    assert ids == list(range(1, len(ids) + 1))
+    lines = [line for line in node.log_file.read_text().splitlines() if "of subscription often" in line]
+    assert len(lines) == LINES_OF_SUBSCRIPTION_MAX
 
 
 def test_who_does_not_answer_is_disconnected_for_the_refresh(

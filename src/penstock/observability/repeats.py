@@ -17,6 +17,8 @@ INTERVAL_S: Final = 60.0
 KINDS_MAX: Final = 1_000  # different kinds remembered; when there are more, they are forgotten and logged again
 STRANGERS_LINES_MAX: Final = 100
 """Lines a minute about connections of strangers, of each door."""
+NAME_LENGTH_MAX: Final = 249
+"""Of a name that a client chooses, as a group's: as much of it is logged as the name of a topic may have."""
 REFUSED_LINES_MAX: Final = 1_000
 """Lines a minute about refused topics, whose names are the client's: one request may have tens of thousands."""
 
@@ -72,7 +74,7 @@ class Repeats:
             if self._has_room(write, now):
                 known.logged += 1
                 write(message, *values)
-        elif known.count == self._lines_max + 1 and self._lines_max > 1:
+        elif known.count == self._lines_max + 1 and self._lines_max > 1 and self._has_room(write, now):
             write("%d such lines within a minute; further ones are counted, not logged", self._lines_max)
 
     def _has_room(self, write: Callable[..., None], now: float) -> bool:

@@ -57,6 +57,17 @@ def test_the_first_ones_then_the_number(caplog: pytest.LogCaptureFixture) -> Non
     assert caplog.messages == ["bad"]
 
 
+def test_kinds_that_have_had_their_lines_count_in_all(caplog: pytest.LogCaptureFixture) -> None:
+    """A client that chooses the kinds could otherwise cause a line that says so for each of them."""
+    repeats = Repeats(logger, lambda: 0.0, lines_max=2, total_max=7)
+    for kind in range(100):
+        for _ in range(5):
+            repeats.warning(kind, "came and went")
+    told = "2 such lines within a minute; further ones are counted, not logged"
+    last = "7 such lines within a minute; further ones are counted, not logged"
+    assert caplog.messages == ["came and went", "came and went", told] * 2 + ["came and went", last]
+
+
 def test_lines_have_their_level(caplog: pytest.LogCaptureFixture) -> None:
     Repeats(logger).info("x", "hello %s", "x")
     assert caplog.messages == []

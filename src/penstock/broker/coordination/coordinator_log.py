@@ -21,6 +21,7 @@ from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.record_walk import keys_and_values
 from penstock.model.records import records_payload
+from penstock.observability.repeats import Repeats
 from penstock.storage.interface import LogState, ReadSlice
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class CoordinatorLog(ABC):
         self.partition = partition
         self.state = CoordinatorState.LOADING
         self._unflushed: deque[tuple[int, Outcome]] = deque()
+        self._refusals = Repeats(logger)  # a client may commit more than a batch has room for, again and again
 
     def check(self) -> None:
         """Raise unless requests can be served."""
@@ -66,7 +68,9 @@ class CoordinatorLog(ABC):
         except KafkaError as error:
             if self.partition.failed:
                 self.fail()
-            logger.warning("%s-%d refused %d bytes: %r", self.partition.topic, self.partition.index, len(batch), error)
+            self._refusals.warning(
+                error.code, "%s-%d refused %d bytes: %r", self.partition.topic, self.partition.index, len(batch), error
+            )
             outcome(error.code)
             return
         if appended is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.broker.delivery.commits import Commits
 from penstock.broker.delivery.core.member import Member
@@ -11,10 +11,16 @@ from penstock.broker.delivery.core.refresh import Refresh, encode_ends
 from penstock.broker.delivery.definitions import Definitions
 from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.cluster.partitions import PartitionTable
+from penstock.observability.repeats import Repeats
 from penstock.runtime.background import Background
 from penstock.runtime.named_locks import NamedLocks
 
 logger = logging.getLogger(__name__)
+
+LINES_OF_SUBSCRIPTION_MAX: Final = 20
+"""Lines a minute about refreshes of a subscription that begin, and as many about those that end,"""
+LINES_MAX: Final = 1_000
+"""and about those of all subscriptions: clients may ask for as many refreshes as they like."""
 
 
 class BegunRefresh(NamedTuple):
@@ -33,6 +39,7 @@ class RefreshService:
         self._commits = commits
         self._locks = locks
         self._background = Background()
+        self._lines = Repeats(logger, lines_max=LINES_OF_SUBSCRIPTION_MAX, total_max=LINES_MAX)
 
     def stop(self) -> None:
         self._background.cancel()
@@ -46,7 +53,7 @@ class RefreshService:
         partitions = [self._partitions.get(row.topic, index) for index in range(topic.partition_count)]
         refresh = Refresh(row.refresh_id + 1, {partition.index: partition.last_stable for partition in partitions})
         await self._definitions.put(row._replace(refresh_id=refresh.refresh_id, refresh_ends=encode_ends(refresh.ends)))
-        logger.info("refresh %d of subscription %s", refresh.refresh_id, name)
+        self._lines.info(("begun", name), "refresh %d of subscription %s", refresh.refresh_id, name)
         return BegunRefresh(refresh, {partition.index: partition.log_start for partition in partitions})
 
     async def ready(self, live: LiveSubscription, member: Member, refresh_id: int) -> None:
@@ -73,4 +80,6 @@ class RefreshService:
                 return
             await self._definitions.put(row._replace(refresh_ends=None))
             live.finished_refresh()
-            logger.info("refresh %d of subscription %s is over", refresh.refresh_id, live.name)
+            self._lines.info(
+                ("over", live.name), "refresh %d of subscription %s is over", refresh.refresh_id, live.name
+            )

@@ -19,6 +19,7 @@ from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import Transaction
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode
+from penstock.observability.repeats import NAME_LENGTH_MAX
 from penstock.runtime.clock import Clock
 from penstock.runtime.pauses import pause_at
 
@@ -95,7 +96,8 @@ class Completions:
 
         def stored(code: ErrorCode) -> None:
             if code is not ErrorCode.NONE and shard.state is CoordinatorState.ACTIVE:
-                logger.error("%s: its end is not stored (%s), trying again", transactional_id, code.name)
+                name = transactional_id[:NAME_LENGTH_MAX]
+                logger.error("%s: its end is not stored (%s), trying again", name, code.name)
                 asyncio.get_running_loop().call_later(RETRY_SECONDS, self._store_complete, shard, before, complete)
             else:
                 self.over(transactional_id)

@@ -15,11 +15,13 @@ from penstock.broker.transactions.shard import TransactionShard
 from penstock.broker.transactions.transaction import Transaction
 from penstock.config.settings import TransactionSettings
 from penstock.model.errors import KafkaError
+from penstock.observability.repeats import NAME_LENGTH_MAX, Repeats
 from penstock.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
+LINES_MAX = 1_000  # a minute about overdue transactions: a client may open as many as it likes, for a millisecond each
 FORGOTTEN_PER_SWEEP = 5  # of each shard: each costs a record, and requests must not wait for thousands of them
 
 
@@ -39,6 +41,7 @@ class TransactionExpiry:
         self._clock = clock
         self._ends = ends
         self._abort = abort
+        self._overdue = Repeats(logger, total_max=LINES_MAX)
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -54,12 +57,13 @@ class TransactionExpiry:
         """End transactions that were open for longer than their clients allowed."""
         now_ms = self._clock.now_ms()
         for value in [value for shard in self._shards for value in shard.transactions.overdue(now_ms)]:
+            name = value.transactional_id[:NAME_LENGTH_MAX]
             try:
-                logger.warning("%s: aborted, it was open for more than %d ms", value.transactional_id, value.timeout_ms)
+                self._overdue.warning(name, "%s: aborted, it was open for more than %d ms", name, value.timeout_ms)
                 if await self._abort(value):
                     self._ends.timed_out += 1
             except KafkaError as error:
-                logger.warning("%s is overdue and cannot be aborted now: %r", value.transactional_id, error)
+                self._overdue.warning((name, error.code), "%s is overdue and cannot be aborted now: %r", name, error)
 
     def forget_unused(self) -> None:
         """Forget ids that have not been used for days, a few at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
@@ -10,6 +11,7 @@ from penstock.broker.coordination.placement import partition_of
 from penstock.broker.groups.claim import NO_MEMBER, Identity
 from penstock.broker.groups.classic.exchange import JoinAnswer
 from penstock.broker.groups.classic.records import GroupKey, decode_group, encode_key
+from penstock.broker.groups.log.shards import LINES_OF_GROUP_MAX
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -474,6 +476,38 @@ def test_lags_of_a_group_open_one_log_at_a_time() -> None:
             assert opened == [0, 1, 2, 3]
 
     run(test())
+
+
+def test_lines_about_a_group_are_bounded_and_its_name_is_cut(caplog: pytest.LogCaptureFixture) -> None:
+    name = "g" * 1_024
+
+    async def test() -> None:
+        async with World() as world:
+            for _ in range(30):
+                answer = await stable(world, name)
+                assert await world.groups.classic.leave(name, [Identity(answer.member_id, None)]) == (ErrorCode.NONE,)
+            await stable(world, "other")
+
+    with caplog.at_level(logging.INFO, "penstock.broker.groups"):
+        run(test())
+    lines = [line for line in caplog.messages if line.startswith("group ")]
+    assert [name in line for line in lines].count(True) == 0
+    assert len([line for line in lines if line.startswith(f"group {name[:249]}: generation")]) == LINES_OF_GROUP_MAX
+    assert "group other: generation 1 with 1 member" in caplog.text
+
+
+def test_commits_that_are_too_large_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        async with World() as world:
+            await world.create_topic("t")
+            await commit(world, "g", change(world, 1))
+            log_of(world, "g").refusal = ErrorCode.MESSAGE_TOO_LARGE
+            for _ in range(5):
+                with pytest.raises(KafkaError):
+                    await commit(world, "g", change(world, 2))
+
+    run(test())
+    assert len([line for line in caplog.messages if "refused" in line]) == 1
 
 
 @pytest.mark.parametrize("is_commit", [True, False])

@@ -16,6 +16,7 @@ from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import TRANSACTIONAL_ID_BYTES_MAX
 from penstock.model.topic_partition import TopicPartition
 from tests.support.group_world import run, settle
 from tests.support.transaction_world import Outcomes, TransactionWorld
@@ -303,6 +304,25 @@ def test_a_timeout_at_the_last_epoch_goes_on_with_a_new_producer_id() -> None:
             assert [each.producer_epoch for each in world.log(A).markers] == [EPOCH_MAX]
 
     run(test())
+
+
+def test_lines_about_timeouts_are_bounded_and_ids_are_cut(caplog: pytest.LogCaptureFixture) -> None:
+    """A client may open as many transactions as it likes, for a millisecond each."""
+    name = "x" * TRANSACTIONAL_ID_BYTES_MAX
+
+    async def test() -> None:
+        async with TransactionWorld() as world:
+            await world.create_topic("topic", 2)
+            for _ in range(3):
+                sender = await world.transactions.init_producer_id(name, 1, None)
+                await world.transactions.add_partitions(name, sender, [A], SECOND)
+                world.clock.time_ms += 2
+                await world.transactions.expiry.abort_overdue()
+                await settle()
+            assert world.transactions.completions.ends.timed_out == 3
+
+    run(test())
+    assert caplog.messages == [f"{name[:249]}: aborted, it was open for more than 1 ms"]
 
 
 def test_nobody_gets_in_with_the_epoch_that_no_client_has() -> None:

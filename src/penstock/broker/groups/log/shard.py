@@ -6,7 +6,6 @@ and feeds the outcome back (`broker.groups.effects`).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 
 from penstock.broker.coordination.coordinator_log import CoordinatorLog, Outcome
@@ -19,14 +18,14 @@ from penstock.cluster.partition import Partition
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode
-
-logger = logging.getLogger(__name__)
+from penstock.observability.repeats import NAME_LENGTH_MAX, Repeats
 
 
 class Shard(CoordinatorLog):
     """Groups and offsets of one partition.
 
-    `deliver` brings a reply to its request; `changed` is called with a group whose deadlines may have changed.
+    `deliver` brings a reply to its request; `changed` is called with a group whose deadlines may have changed; `lines`
+    are those of all groups in the broker's log.
     """
 
     def __init__(
@@ -36,6 +35,7 @@ class Shard(CoordinatorLog):
         now: Callable[[], Now],
         deliver: Callable[[Reply], None],
         changed: Callable[[CoordinatedGroup], None],
+        lines: Repeats,
     ) -> None:
         super().__init__(partition)
         self.groups: dict[str, CoordinatedGroup] = {}
@@ -45,6 +45,11 @@ class Shard(CoordinatorLog):
         self._now = now
         self._deliver = deliver
         self._changed = changed
+        self._lines = lines
+
+    def report(self, group_id: str, text: str) -> None:
+        """Log what happened to a group; members may cause it as often as they like."""
+        self._lines.info(group_id, "group %s: %s", group_id[:NAME_LENGTH_MAX], text)
 
     # --- groups ------------------------------------------------------------------------------------------------------
 
@@ -61,7 +66,7 @@ class Shard(CoordinatorLog):
         for reply in effects.replies:
             self._deliver(reply)
         if code is ErrorCode.NONE and effects.summary:
-            logger.info("group %s: %s", group.group_id, effects.summary)
+            self.report(group.group_id, effects.summary)
         for event in effects.then:
             outcome = Stored(event) if code is ErrorCode.NONE else Refused(event, group_write_error(code))
             self.apply(group, group.resume(outcome, self._now()))

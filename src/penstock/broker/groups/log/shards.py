@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from typing import Final
 
 from penstock.broker.coordination.coordinator_log import CoordinatorState
 from penstock.broker.coordination.coordinator_shards import CoordinatorShards
@@ -32,9 +33,15 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_name import CONSUMER_OFFSETS
 from penstock.model.topic_partition import TopicPartition
+from penstock.observability.repeats import NAME_LENGTH_MAX, Repeats
 from penstock.runtime.clock import Clock
 
 logger = logging.getLogger(__name__)
+
+LINES_OF_GROUP_MAX: Final = 20
+"""Lines a minute about the members of a group, which come and go as they like,"""
+LINES_MAX: Final = 1_000
+"""and about those of all groups, whose names are the clients', too."""
 
 
 class Shards:
@@ -54,6 +61,7 @@ class Shards:
         self._topics = topics
         self._clock = clock
         self._memory = memory
+        self._lines = Repeats(logger, lines_max=LINES_OF_GROUP_MAX, total_max=LINES_MAX)
         self._factories = group_factories(settings, memory)
         self._shards = CoordinatorShards(CONSUMER_OFFSETS, partitions, topics, controller, self._new_shard)
         self.timer = GroupTimer(clock, self._wake)
@@ -86,7 +94,7 @@ class Shards:
             shard.state = CoordinatorState.FAILED
 
     def _new_shard(self, partition: Partition) -> Shard:
-        return Shard(partition, now=self.now, deliver=_deliver, changed=self.timer.note)
+        return Shard(partition, now=self.now, deliver=_deliver, changed=self.timer.note, lines=self._lines)
 
     async def _load(self) -> None:
         for shard in self._shards.loading():
@@ -102,7 +110,7 @@ class Shards:
         try:
             shard.apply(group, group.advance(self.now()))
         except Exception:  # a bug in one group must not stop the clocks of all others
-            logger.exception("group %s could not go on", group.group_id)
+            logger.exception("group %s could not go on", group.group_id[:NAME_LENGTH_MAX])
 
     # --- finding groups ----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from penstock.model.limits import KIB, OFFSET_TEXT_BYTES_MAX
-from penstock.observability.repeats import Repeats
+from penstock.observability.repeats import NAME_LENGTH_MAX, Repeats
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class CommittedTexts:
                 "texts committed with offsets take %d bytes, which is the most: group %s and others have to commit"
                 " without a text; delete groups that are not used",
                 self.held_bytes,
-                group_id,
+                group_id[:NAME_LENGTH_MAX],
             )
             return False
         self._noted[group_id] = self._noted.get(group_id, 0) + text_bytes
