@@ -258,6 +258,26 @@ def test_deleting_a_group_removes_its_offsets(client: RawClient, topic: str, gro
     assert committed(client, group, topic).committed_offset == -1
 
 
+@pytest.mark.usefixtures("penstock_only")
+def test_a_group_with_more_offsets_than_a_batch_of_tombstones_has_room_for(client: RawClient) -> None:
+    """It can be deleted, and its offsets go with their topic."""
+    width, group = 2_000, unique_name("g" * 900)
+    for is_deleted in (True, False):
+        topic = client.create_topic(partitions=width)
+        for first in range(0, width, 500):
+            rows = [{"partition_index": index, "committed_offset": 3} for index in range(first, first + 500)]
+            topics = [{"name": topic, "partitions": rows}]
+            answer = client.call("offset_commit", 8, group_id=group, generation_id_or_member_epoch=-1, topics=topics)
+            assert {row.error_code for row in answer.topics[0].partitions} == {ErrorCode.none}
+        if is_deleted:
+            (result,) = client.call("delete_groups", 2, groups_names=[group]).results
+            assert result.error_code == ErrorCode.none
+            assert not fetch_offsets(client, group, None).topics
+        else:
+            client.delete_topic(topic)
+            wait_until(lambda: not fetch_offsets(client, group, None).topics, what="the offsets are gone")
+
+
 def test_offsets_are_in_a_compacted_topic(client: RawClient, topic: str, group: str) -> None:
     """`__consumer_offsets` is compacted, and a commit is a record in it whose key holds group and topic."""
     commit(client, group, topic, 3, metadata="in the log")

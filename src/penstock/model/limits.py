@@ -159,6 +159,8 @@ CONFIGURED_GROUPS_MAX: Final = 10_000
 # --- groups --------------------------------------------------------------------------------------------------------
 # Kafka has no limit by default; the leader gets the metadata of all members in one frame.
 GROUP_MEMBERS_MAX: Final = 10_000
+# As long as a transactional id: the id is in the key of each offset, in each line of metrics, and in the log.
+GROUP_ID_BYTES_MAX: Final = 1_024
 # Metadata of one member over all protocols that it offers, and its assignment: with Kafka the record of a whole group
 # has to fit into max.message.bytes of the offsets topic, which is so much.
 GROUP_MEMBER_BYTES_MAX: Final = 1 * MIB

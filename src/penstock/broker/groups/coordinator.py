@@ -18,11 +18,12 @@ from penstock.broker.groups.group import CoordinatedGroup
 from penstock.broker.groups.held import HeldGroup, Holder, hold
 from penstock.broker.groups.lag import all_lags, group_lag
 from penstock.broker.groups.log.expiry import IsExempt
+from penstock.broker.groups.log.removal import first_portion, portions
 from penstock.broker.groups.log.shard import Shard, offset_write_error
 from penstock.broker.groups.log.shards import Shards
 from penstock.broker.groups.memory import GroupMemory
 from penstock.broker.groups.offsets.group_offsets import Table
-from penstock.broker.groups.offsets.records import OffsetChange
+from penstock.broker.groups.offsets.records import OffsetChange, removals
 from penstock.broker.groups.offsets.texts import CommittedTexts
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.controller.controller import Controller
@@ -34,6 +35,7 @@ from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
 from penstock.observability.exposition import LagSample
 from penstock.runtime.clock import Clock
+from penstock.runtime.turns import Turns
 
 _NOTHING: Table = {}
 
@@ -102,9 +104,7 @@ class GroupCoordinator:
 
         KafkaError if the group's shard cannot serve.
         """
-        shard = self.shards.shard(group_id)
-        if shard is None:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        shard = self.shards.writable(group_id)
         if group_id not in shard.groups:
             self.shards.create(shard, group_id)
         shard.change_offsets(group_id, changes, outcome)
@@ -204,16 +204,17 @@ class GroupCoordinator:
         """OffsetDelete: a code for each partition."""
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-        shard, group = self._existing(group_id)
-        group.check_delete_offsets()
-        codes, removals = {}, []
-        for topic, partition in dict.fromkeys(partitions):
-            is_read = group.reads(topic)
-            codes[topic, partition] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_read else ErrorCode.NONE
-            if not is_read and shard.offsets.is_stored(group_id, topic, partition):
-                removals.append(OffsetChange(topic, partition, None))
-        if removals:
-            await self._written(shard, group_id, removals)
+        self._existing(group_id)[1].check_delete_offsets()
+        codes, turns = {}, Turns()
+        for some in portions(group_id, tuple(dict.fromkeys(partitions))):
+            shard, group = self._existing(group_id)
+            kept = {topic for topic, _ in some if group.reads(topic)}
+            for place in some:
+                codes[place] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if place[0] in kept else ErrorCode.NONE
+            lost = [place for place in some if place[0] not in kept and shard.offsets.is_stored(group_id, *place)]
+            if lost:
+                await self._written(shard, group_id, removals(lost))
+            await turns.pause()
         return codes
 
     # --- groups ------------------------------------------------------------------------------------------------------
@@ -231,15 +232,22 @@ class GroupCoordinator:
         return (group for shard in self.shards for group in tuple(shard.groups.values()))
 
     async def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, and its offsets: they go in portions, and the group with the last of them."""
         shard, group = self._existing(group_id)
         group.check_delete()
+        turns = Turns()
+        with shard.deleting(group_id):
+            while (portion := first_portion(shard, group_id)) is not None:
+                await self._written(shard, group_id, portion)
+                await turns.pause()
+                shard.check()
         outcome = _Outcome()
         shard.delete(group, outcome.came)
         await outcome.wait()
 
     def _existing(self, group_id: str) -> tuple[Shard, CoordinatedGroup]:
         found = self.shards.find(group_id)
-        if found is None:
+        if found is None or found[0].is_being_deleted(group_id):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         return found
 

@@ -17,6 +17,7 @@ from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import GROUP_ID_BYTES_MAX
 from penstock.model.topic_name import CONSUMER_OFFSETS
 from tests.support.group_requests import SESSION_MS, change, code_of, commit, committed, join, log_of, stable, sync
 from tests.support.group_world import World, run, settle
@@ -414,8 +415,13 @@ def test_limits_on_groups_and_names() -> None:
             assert code_of(full) is ErrorCode.GROUP_MAX_SIZE_REACHED
         async with World() as world:
             await world.create_topic("t")
+            await commit(world, "g" * GROUP_ID_BYTES_MAX, change(world, 1))
+            long = "g" * (GROUP_ID_BYTES_MAX + 1)
             with pytest.raises(KafkaError) as long_name:
-                await commit(world, "g" * 40_000, change(world, 1))
+                await commit(world, long, change(world, 1))
+            assert code_of(long_name) is ErrorCode.INVALID_GROUP_ID
+            with pytest.raises(KafkaError) as long_name:
+                await join(world, long)
             assert code_of(long_name) is ErrorCode.INVALID_GROUP_ID
             with pytest.raises(KafkaError) as long_instance:
                 await join(world, "g", instance_id="i" * 40_000)
@@ -479,7 +485,7 @@ def test_lags_of_a_group_open_one_log_at_a_time() -> None:
 
 
 def test_lines_about_a_group_are_bounded_and_its_name_is_cut(caplog: pytest.LogCaptureFixture) -> None:
-    name = "g" * 1_024
+    name = "g" * GROUP_ID_BYTES_MAX
 
     async def test() -> None:
         async with World() as world:

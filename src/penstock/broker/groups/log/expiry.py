@@ -7,24 +7,23 @@ next sweep, or the next start, finds the same offsets again.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from penstock.broker.coordination.coordinator_log import CoordinatorState
 from penstock.broker.groups.group import CoordinatedGroup
-from penstock.broker.groups.group_state import GroupState
+from penstock.broker.groups.log.removal import remove_due
 from penstock.broker.groups.log.shard import Shard
-from penstock.broker.groups.offsets.expiry import expired
-from penstock.broker.groups.offsets.records import OffsetChange
+from penstock.broker.groups.offsets.expiry import is_expired
+from penstock.broker.groups.offsets.pending import Place
 from penstock.cluster.topics import TopicChange, TopicTable
 from penstock.config.settings import GroupSettings
+from penstock.model.counted import counted
 from penstock.model.errors import ErrorCode
 from penstock.model.ids import NO_TOPIC_ID
+from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
-
-logger = logging.getLogger(__name__)
-
-GROUPS_PER_STEP = 200  # of a sweep, before other work gets its turn
+from penstock.runtime.turns import Steps, Turns, begin
 
 IsExempt = Callable[[str], bool]
 """Whether the offsets of a group stay however old they are."""
@@ -39,6 +38,7 @@ class OffsetExpiry:
         self._settings = settings
         self._clock = clock
         self._exemptions: list[IsExempt] = []
+        self._background = Background()
 
     def exempt(self, is_exempt: IsExempt) -> None:
         """Exempt the groups for which `is_exempt` is true, as those of push subscriptions."""
@@ -50,51 +50,86 @@ class OffsetExpiry:
             await asyncio.sleep(self._settings.offsets_retention_check_interval_ms / 1000)
             await self.sweep()
 
+    def stop(self) -> None:
+        """End what goes on in the background. The next start finds the offsets that are left."""
+        self._background.cancel()
+
     async def sweep(self) -> None:
         """Remove offsets whose retention time is over, and empty groups that have none left."""
+        turns = Turns()
         for shard in self._shards:
-            for count, group in enumerate(tuple(shard.groups.values()), 1):
-                is_live = group.state is not GroupState.DEAD and shard.state is CoordinatorState.ACTIVE
-                if is_live and not any(is_exempt(group.group_id) for is_exempt in self._exemptions):
-                    self._sweep_group(shard, group)
-                if count % GROUPS_PER_STEP == 0:
-                    await asyncio.sleep(0)
+            for group in tuple(shard.groups.values()):
+                if self._is_swept(shard, group):
+                    for _ in self._sweep_group(shard, group):
+                        await turns.pause()
+                await turns.pause()
 
-    def _sweep_group(self, shard: Shard, group: CoordinatedGroup) -> None:
+    def _is_swept(self, shard: Shard, group: CoordinatedGroup) -> bool:
+        group_id = group.group_id
+        return (
+            shard.groups.get(group_id) is group  # it may be deleted, or held, since the sweep began
+            and shard.state is CoordinatorState.ACTIVE
+            and not shard.is_being_deleted(group_id)
+            and not any(is_exempt(group_id) for is_exempt in self._exemptions)
+        )
+
+    def _sweep_group(self, shard: Shard, group: CoordinatedGroup) -> Steps[None]:
         group_id, offsets = group.group_id, shard.offsets.get(group.group_id)
         if offsets is not None:
-            retention_ms = self._settings.offsets_retention_minutes * 60_000
-            is_pending = shard.offsets.pending.is_pending
-            removals = [
-                removal
-                for removal in expired(offsets, group, self._clock.now_ms(), retention_ms)
-                if not is_pending(group_id, removal.topic, removal.partition)
-            ]
-            if removals:
-                logger.info("group %s: %d offsets expired", group_id, len(removals))
-                shard.change_offsets(group_id, removals, _ignore)
-        if group.is_vacant and not shard.offsets.has_group(group_id):
+            is_expired = partial(self._is_expired, shard, group)
+            count = yield from remove_due(shard, group_id, tuple(offsets.places()), is_expired)
+            if count:
+                shard.report(group_id, f"{counted(count, 'offset')} expired")
+        if self._is_swept(shard, group) and group.is_vacant and not shard.offsets.has_group(group_id):
             shard.delete(group, _ignore)
 
-    def topic_changed(self, change: TopicChange) -> None:
-        """Remove the offsets of a topic that was deleted."""
-        if change.deleted is not None:
-            for shard in self._shards:
-                for group_id in shard.offsets.group_ids:
-                    lost = shard.offsets.removals(group_id, change.deleted.name)
-                    if lost:
-                        shard.change_offsets(group_id, lost, _ignore)
+    def _is_expired(self, shard: Shard, group: CoordinatedGroup, place: Place) -> bool:
+        offsets = shard.offsets.get(group.group_id)
+        committed = None if offsets is None else offsets.get(place)
+        if committed is None or shard.groups.get(group.group_id) is not group:
+            return False
+        retention_ms = self._settings.offsets_retention_minutes * 60_000
+        return is_expired(
+            place[0], committed, group, self._clock.now_ms(), retention_ms
+        ) and not shard.offsets.pending.is_pending(group.group_id, *place)
 
-    def forget_lost_topics(self, shard: Shard) -> None:
+    # --- topics that are gone ----------------------------------------------------------------------------------------
+
+    def topic_changed(self, change: TopicChange) -> None:
+        """Remove the offsets of a topic that was deleted; very many of them in the background."""
+        if change.deleted is not None:
+            rest = begin(self._forget_topic(change.deleted.name))
+            if rest is not None:
+                self._background.start(rest)
+
+    def _forget_topic(self, topic: str) -> Steps[None]:
+        for shard in self._shards:
+            for group_id in shard.offsets.group_ids:
+                places = tuple(shard.offsets.places(group_id, topic))
+                yield from remove_due(shard, group_id, places, partial(self._is_left, shard, group_id))
+                yield
+
+    def _is_left(self, shard: Shard, group_id: str, place: Place) -> bool:
+        """Whether all that is stored there is of a topic that is gone, and not of one that has its name since."""
+        topic = self._topics.get(place[0])
+        return topic is None or all(
+            committed.topic_id != topic.topic_id for committed in shard.offsets.stored_at(group_id, place)
+        )
+
+    def forget_lost_topics(self, shard: Shard) -> Steps[None]:
         """Remove offsets of topics that were deleted, or deleted and made again, before the shard was loaded."""
+        lost = {}
         for group_id in shard.offsets.group_ids:
-            lost = [
-                OffsetChange(stored.topic, stored.partition, None)
-                for stored in shard.offsets.stored(group_id)
-                if self._is_lost(stored.topic, stored.committed.topic_id)
-            ]
-            if lost and shard.state is CoordinatorState.ACTIVE:
-                shard.change_offsets(group_id, lost, _ignore)
+            stored = shard.offsets.stored(group_id)
+            places = [each[:2] for each in stored if self._is_lost(each.topic, each.committed.topic_id)]
+            if places:
+                lost[group_id] = places
+        for group_id, places in lost.items():
+            yield from remove_due(shard, group_id, places, partial(self._has_lost, shard, group_id))
+
+    def _has_lost(self, shard: Shard, group_id: str, place: Place) -> bool:
+        stored = shard.offsets.stored_at(group_id, place)
+        return any(self._is_lost(place[0], committed.topic_id) for committed in stored)
 
     def _is_lost(self, name: str, topic_id: object) -> bool:
         topic = self._topics.get(name)

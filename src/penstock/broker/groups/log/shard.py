@@ -6,13 +6,14 @@ and feeds the outcome back (`broker.groups.effects`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from penstock.broker.coordination.coordinator_log import CoordinatorLog, Outcome
 from penstock.broker.groups.effects import Effects, Now, Refused, Reply, Stored
 from penstock.broker.groups.group import CoordinatedGroup
 from penstock.broker.groups.offsets.offset_table import OffsetTable
-from penstock.broker.groups.offsets.records import OffsetChange, offset_records
+from penstock.broker.groups.offsets.records import OffsetChange, offset_records, removals
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -40,6 +41,7 @@ class Shard(CoordinatorLog):
         super().__init__(partition)
         self.groups: dict[str, CoordinatedGroup] = {}
         self.offsets = OffsetTable()
+        self._being_deleted: set[str] = set()
         self.ended_meanwhile: list[Marker] = []
         """Markers that were appended while the log was being loaded, perhaps beyond the part that is read."""
         self._now = now
@@ -72,14 +74,29 @@ class Shard(CoordinatorLog):
             self.apply(group, group.resume(outcome, self._now()))
 
     def delete(self, group: CoordinatedGroup, outcome: Outcome) -> None:
-        """Write tombstones for the group and for all its offsets. The group is gone as soon as they are in the log."""
+        """Write tombstones for all its offsets and for the group, which is gone as soon as they are in the log.
+
+        They are one batch: a group with many offsets first loses all but a portion of them (`log.removal`).
+        """
 
         def appended(_: int) -> None:
             del self.groups[group.group_id]
             group.abandon(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-        removals = self.offsets.removals(group.group_id)
-        self._change(group.group_id, removals, group.tombstones(), outcome, appended)
+        lost = removals(self.offsets.places(group.group_id))
+        self._change(group.group_id, lost, group.tombstones(), outcome, appended)
+
+    @contextmanager
+    def deleting(self, group_id: str) -> Iterator[None]:
+        """Refuse commits and members of the group meanwhile, as Kafka does for a group that is Dead."""
+        self._being_deleted.add(group_id)
+        try:
+            yield
+        finally:
+            self._being_deleted.discard(group_id)
+
+    def is_being_deleted(self, group_id: str) -> bool:
+        return group_id in self._being_deleted
 
     def forget_all(self) -> None:
         """Answer all requests that wait in groups, and forget the groups and their offsets."""

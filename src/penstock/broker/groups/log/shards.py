@@ -23,7 +23,6 @@ from penstock.broker.groups.log.loading import load
 from penstock.broker.groups.log.shard import Shard
 from penstock.broker.groups.log.timers import GroupTimer
 from penstock.broker.groups.memory import GROUP_BYTES, GroupMemory, kept_bytes
-from penstock.broker.groups.record_kind import KEY_STRING_BYTES_MAX
 from penstock.cluster.controller.controller import Controller
 from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
@@ -31,10 +30,12 @@ from penstock.cluster.topics import TopicTable
 from penstock.config.settings import GroupSettings
 from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.model.limits import GROUP_ID_BYTES_MAX
 from penstock.model.topic_name import CONSUMER_OFFSETS
 from penstock.model.topic_partition import TopicPartition
 from penstock.observability.repeats import NAME_LENGTH_MAX, Repeats
 from penstock.runtime.clock import Clock
+from penstock.runtime.turns import finish
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +88,7 @@ class Shards:
 
     async def stop(self) -> None:
         self._topics.unsubscribe(self.expiry.topic_changed)
+        self.expiry.stop()
         await self._shards.stop()
         self.timer.stop()
         for shard in self._shards.present():
@@ -101,7 +103,7 @@ class Shards:
             await load(shard, self._factories, self.now())
             for group in tuple(shard.groups.values()):
                 shard.apply(group, group.loaded(self.now()))
-            self.expiry.forget_lost_topics(shard)
+            await finish(self.expiry.forget_lost_topics(shard))
 
     def _wake(self, group: CoordinatedGroup) -> None:
         shard = self._shards.place(group.group_id)
@@ -121,8 +123,12 @@ class Shards:
     async def to_write(self, group_id: str) -> Shard:
         """The shard of a group that may be new."""
         await self.prepare()
+        return self.writable(group_id)
+
+    def writable(self, group_id: str) -> Shard:
+        """The same once the topic exists. COORDINATOR_NOT_AVAILABLE also while the group is being deleted."""
         shard = self.shard(group_id)
-        if shard is None:
+        if shard is None or shard.is_being_deleted(group_id):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return shard
 
@@ -164,7 +170,7 @@ class Shards:
         """
         if self.group_count >= self._settings.groups_max:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"{self.group_count} groups are the most")
-        if len(group_id.encode()) > KEY_STRING_BYTES_MAX:
+        if len(group_id.encode()) > GROUP_ID_BYTES_MAX:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         self._memory.check(GROUP_BYTES + kept_bytes(group_id) + member_bytes)
         group = shard.groups[group_id] = self._factories[group_type](group_id, self.now())

@@ -49,6 +49,9 @@ class GroupOffsets:
         """Whether nothing is stored and nothing is being stored."""
         return not self.latest and not self._unflushed
 
+    def get(self, place: tuple[str, int]) -> CommittedOffset | None:
+        return self.latest.get(place[0], {}).get(place[1])
+
     def places(self, topic: str | None = None) -> Iterator[tuple[str, int]]:
         """Topic and partition of everything that is stored, or of everything of one topic."""
         topics = self.latest if topic is None else {topic: self.latest.get(topic, {})}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.broker.groups.offsets.group_offsets import GroupOffsets, StoredOffset, Table
-from penstock.broker.groups.offsets.pending import PendingOffset, PendingOffsets
-from penstock.broker.groups.offsets.records import OffsetChange
+from penstock.broker.groups.offsets.pending import PendingOffset, PendingOffsets, Place
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 from penstock.model.control_record import Marker
 
 _NOTHING: Table = {}
@@ -54,12 +54,23 @@ class OffsetTable:
             yield from offsets.stored()
         yield from self.pending.stored(group_id)
 
-    def removals(self, group_id: str, topic: str | None = None) -> list[OffsetChange]:
-        """Changes that remove everything of a group, or everything of one topic, pending commits included."""
+    def stored_at(self, group_id: str, place: Place) -> Iterator[CommittedOffset]:
+        """The offset that a group has committed there, and those that are pending."""
         offsets = self._committed.get(group_id)
-        places = dict.fromkeys(() if offsets is None else offsets.places(topic))
-        places.update((place, None) for place in self.pending.places(group_id) if topic in (None, place[0]))
-        return [OffsetChange(name, index, None) for name, index in places]
+        committed = None if offsets is None else offsets.get(place)
+        if committed is not None:
+            yield committed
+        yield from self.pending.stored_at(group_id, place)
+
+    def places(self, group_id: str, topic: str | None = None) -> Iterator[Place]:
+        """Places of everything of a group, or of everything of one topic, pending commits included.
+
+        One with a pending commit may come twice.
+        """
+        offsets = self._committed.get(group_id)
+        if offsets is not None:
+            yield from offsets.places(topic)
+        yield from (place for place in self.pending.places(group_id) if topic in (None, place[0]))
 
     # --- changes -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from penstock.broker.groups.offsets.group_offsets import StoredOffset
-from penstock.broker.groups.offsets.records import OffsetChange
+from penstock.broker.groups.offsets.records import CommittedOffset, OffsetChange
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -103,11 +103,16 @@ class PendingOffsets:
 
     def stored(self, group_id: str) -> Iterator[StoredOffset]:
         """All pending offsets of a group."""
-        for place, waiting in self._by_group.get(group_id, {}).items():
-            for producer_id in waiting.producers:
-                committed = self._by_producer[producer_id][group_id, place].change.committed
-                if committed is not None:
-                    yield StoredOffset(*place, committed)
+        for place in self._by_group.get(group_id, {}):
+            for committed in self.stored_at(group_id, place):
+                yield StoredOffset(*place, committed)
+
+    def stored_at(self, group_id: str, place: Place) -> Iterator[CommittedOffset]:
+        waiting = self._by_group.get(group_id, {}).get(place)
+        for producer_id in () if waiting is None else waiting.producers:
+            committed = self._by_producer[producer_id][group_id, place].change.committed
+            if committed is not None:
+                yield committed
 
     def clear(self) -> None:
         self._by_producer.clear()

@@ -59,6 +59,11 @@ class OffsetChange(NamedTuple):
     committed: CommittedOffset | None
 
 
+def removals(places: Iterable[tuple[str, int]]) -> list[OffsetChange]:
+    """Removals of the offsets at these places, of each once."""
+    return [OffsetChange(topic, partition, None) for topic, partition in dict.fromkeys(places)]
+
+
 def encode_key(key: OffsetKey) -> bytes:
     return _key_prefix(key.group_id, key.topic) + _PARTITION.pack(key.partition)
 

@@ -3,7 +3,9 @@
 Behaviour:
 - Answered when the deletion is on disk.
 
-Differs from Kafka: no.
+Differs from Kafka:
+- The offsets of a group go in several batches if they are many, and the group with the last; meanwhile the group takes
+  no commits and no members (COORDINATOR_NOT_AVAILABLE).
 
 Version notes: none.
 """

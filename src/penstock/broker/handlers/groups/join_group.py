@@ -7,6 +7,7 @@ Differs from Kafka:
 - A join that the same member's next one replaces is answered with REBALANCE_IN_PROGRESS; Kafka never answers it.
 - The first join of a new group is answered when the group's record is on disk.
 - A new group waits 250 ms for more members, not three seconds.
+- INVALID_GROUP_ID for a new group whose id has more than 1,024 bytes.
 - Metadata of more than 1 MiB is refused with INVALID_REQUEST, and what finds no room in
   `limits.group_metadata_bytes_max` with COORDINATOR_NOT_AVAILABLE.
 

@@ -5,6 +5,7 @@ Behaviour:
   together, with the group's error.
 
 Differs from Kafka:
+- INVALID_GROUP_ID for a new group whose id has more than 1,024 bytes.
 - OFFSET_METADATA_TOO_LARGE also when the texts of all groups together are 64 MiB.
 
 Version notes:

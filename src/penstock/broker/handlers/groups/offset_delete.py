@@ -3,7 +3,8 @@
 Behaviour:
 - A topic that a member subscribes to is refused with GROUP_SUBSCRIBED_TO_TOPIC, partition by partition.
 
-Differs from Kafka: no.
+Differs from Kafka:
+- Very many offsets go in several batches.
 
 Version notes: none.
 """

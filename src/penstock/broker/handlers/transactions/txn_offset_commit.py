@@ -7,6 +7,7 @@ Behaviour:
 
 Differs from Kafka:
 - v5 asks the coordinator each time, even where the log has a transaction of the producer open.
+- INVALID_GROUP_ID for a new group whose id has more than 1,024 bytes.
 - OFFSET_METADATA_TOO_LARGE also when the texts of all groups together are 64 MiB.
 
 Version notes:
