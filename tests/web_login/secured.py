@@ -6,7 +6,7 @@ import base64
 import http.client
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,23 @@ class WebAnswer(NamedTuple):
         return str(self.json["detail"])
 
 
+class SlowBody(NamedTuple):
+    """A request whose body is under way."""
+
+    connection: http.client.HTTPConnection
+    rest: bytes
+    answer: Callable[[], WebAnswer]
+
+    @property
+    def port(self) -> int:
+        """The client's own."""
+        return int(self.connection.sock.getsockname()[1])
+
+    def finish(self) -> WebAnswer:
+        self.connection.send(self.rest)
+        return self.answer()
+
+
 class WebClient:
     """One connection, kept from request to request. `context` is that of TLS."""
 
@@ -77,6 +94,20 @@ class WebClient:
         if content is not body:
             sent["Content-Type"] = "application/json"
         self._connection.request(method, path, content, sent)
+        return self._answer()
+
+    def begin(self, path: str, body: object, **headers: str) -> SlowBody:
+        """Send the header of a POST and half of its JSON."""
+        content = json.dumps(body).encode()
+        sent = {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}
+        self._connection.putrequest("POST", path)
+        for name, value in sent.items():
+            self._connection.putheader(name, value)
+        half = len(content) // 2
+        self._connection.endheaders(content[:half])
+        return SlowBody(self._connection, content[half:], self._answer)
+
+    def _answer(self) -> WebAnswer:
         answer = self._connection.getresponse()
         return WebAnswer(answer.status, answer.headers, answer.read())
 

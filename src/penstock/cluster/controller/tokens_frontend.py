@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from penstock.cluster.controller.commands import Commands
@@ -36,15 +36,25 @@ class TokensFrontend:
         for row in self._store.all():
             self.table.put(_token(row))
 
-    async def create(self, principal: Principal, name: str, now_ms: int, lifetime_ms: int) -> NewToken:
-        """Make a token; those that have expired go. POLICY_VIOLATION if there are too many."""
-        return await self._commands.run(self._create(principal, name, now_ms, lifetime_ms))
+    async def create(
+        self, principal: Principal, name: str, now_ms: int, lifetime_ms: int, may_ask: Callable[[], bool]
+    ) -> NewToken:
+        """Make a token; those that have expired go. POLICY_VIOLATION if there are too many.
+
+        `may_ask` says whether the login of the client that asks still holds. It is asked in the command's turn: one
+        before it may have removed the client's user together with all tokens, and this one would remain.
+        """
+        return await self._commands.run(self._create(principal, name, now_ms, lifetime_ms, may_ask))
 
     async def revoke(self, tokens: Sequence[Token]) -> None:
         """Remove tokens. The next request with one of them is refused."""
         await self._commands.run(self.remove(tokens))
 
-    async def _create(self, principal: Principal, name: str, now_ms: int, lifetime_ms: int) -> NewToken:
+    async def _create(
+        self, principal: Principal, name: str, now_ms: int, lifetime_ms: int, may_ask: Callable[[], bool]
+    ) -> NewToken:
+        if not may_ask():
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED)
         expired = [token for token in self.table if now_ms >= token.expires_ms]
         gone = {token.token_id for token in expired}
         if len(self.table) - len(gone) >= TOKENS_MAX:

@@ -1,5 +1,8 @@
 """The gate of every HTTP port: a session for each request, before any route sees it.
 
+A body may take its client as long as it likes, so a login that has ended meanwhile is refused at the body's end: no
+route acts on it. Rights are asked by the routes, which have the whole body by then.
+
 Routes authorize what they do with the session (`session_of`), or declare what they need as a dependency (`on_cluster`).
 A request that is not authenticated is answered with 401, one without the right with 403, both as problem+json. Health
 is told without a login, too, but no more than the status (`is_stranger`).
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.http.connection_state import note_session
+from penstock.net.http.login.proof import Proof, proof_in
 from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body, send_problem
 from penstock.security.access import Access
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 LISTENER: Final = "HTTP"
 OPEN_PATHS: Final = frozenset(("/health/live", "/health/ready"))
+ENDED: Final = "the login of this request ended before its body was complete"
 _SESSION: Final = "penstock.session"
 _STRANGER: Final = "penstock.stranger"
 _FAILED: Final[dict[str, str | int]] = {
@@ -77,7 +82,38 @@ class SessionGate:
             return
         scope[_STRANGER] = session is None
         _let_in(scope, asked if session is None else session)
-        await self._app(scope, receive, closing(send) if session is None else send)
+        if session is None:
+            await self._app(scope, receive, closing(send))
+            return
+        proof = proof_in(scope)
+        if proof is not None:
+            receive = self._while_it_holds(proof, login, scope, receive)
+        await self._app(scope, receive, send)
+
+    def _while_it_holds(self, proof: Proof, login: RequestLogin, scope: Scope, receive: Receive) -> Receive:
+        """The same `receive`, which ends the request with 401 if the proof is worth nothing when the body is complete.
+
+        It asks once: what comes after the body is news of the connection only.
+        """
+        is_complete = False
+
+        async def receive_proved() -> Message:
+            nonlocal is_complete
+            message = await receive()
+            if is_complete or message["type"] != "http.request" or message.get("more_body"):
+                return message
+            is_complete = True
+            if proof.holds():
+                return message
+            from starlette.exceptions import HTTPException
+
+            session = session_in(scope)
+            self._access.audit.login_failed(session, LISTENER, session.user, ENDED)
+            challenges = b", ".join(login.challenges(scope)).decode()
+            headers = {"WWW-Authenticate": challenges, "Connection": "close"}
+            raise HTTPException(login.refusal, f"{ENDED}; {login.needed}", headers)
+
+        return receive_proved
 
 
 def _let_in(scope: Scope, session: Session) -> None:

@@ -68,6 +68,9 @@ _MEANINGS: Final = {
     _E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Meaning(
         _S.FORBIDDEN, "you may not do that to this transactional id", _ASK
     ),
+    _E.SASL_AUTHENTICATION_FAILED: Meaning(
+        _S.UNAUTHORIZED, "your login has ended", "log in again"
+    ),
     _E.MESSAGE_TOO_LARGE: Meaning(
         _S.REQUEST_ENTITY_TOO_LARGE, "the message is too large", "raise max.message.bytes of the topic, or send less"
     ),
@@ -109,6 +112,7 @@ _MEANINGS: Final = {
 _OTHERWISE: Final = Meaning(_S.BAD_REQUEST, "the request cannot be served", "see /api/v1/docs for what it may be")
 
 _NAMES: Final = {
+    _S.UNAUTHORIZED: _E.SASL_AUTHENTICATION_FAILED,
     _S.NOT_FOUND: _E.RESOURCE_NOT_FOUND,
     _S.METHOD_NOT_ALLOWED: _E.INVALID_REQUEST,
     _S.BAD_REQUEST: _E.INVALID_REQUEST,

@@ -84,7 +84,7 @@ class CredentialLogin:
         found = None if word is None else self._sessions.find(word)
         if found is None:
             return None
-        keep_proof(scope, found.proof)
+        keep_proof(scope, found)
         return session.with_principal(found.principal)
 
     async def _by_authorization(self, session: Session, scope: Scope, given: Authorization) -> Session:

@@ -25,12 +25,22 @@ WORD_BYTES: Final = 32
 
 
 class WebSession:
-    __slots__ = ("begun_at", "principal", "proof", "used_at")
+    """Implements Proof: for the requests with its cookie."""
+
+    __slots__ = ("begun_at", "has_ended", "principal", "proof", "used_at")
 
     def __init__(self, principal: Principal, proof: Proof, now: float) -> None:
         self.principal = principal
         self.proof = proof
         self.begun_at = self.used_at = now
+        self.has_ended = False
+
+    @property
+    def is_token(self) -> bool:
+        return self.proof.is_token
+
+    def holds(self) -> bool:
+        return not self.has_ended and self.proof.holds()
 
 
 class WebSessions:
@@ -92,7 +102,9 @@ class WebSessions:
         return [digest for digest, each in self._by_digest.items() if each.principal == principal]
 
     def _remove(self, digest: bytes) -> None:
-        principal = self._by_digest.pop(digest).principal
+        removed = self._by_digest.pop(digest)
+        removed.has_ended = True
+        principal = removed.principal
         self._counts[principal] -= 1
         if not self._counts[principal]:
             del self._counts[principal]

@@ -88,15 +88,17 @@ class TokenRoutes:
         principal = session.principal if body.principal is None else Principal(*body.principal.split(":", 1))
         if principal == ANONYMOUS:
             raise invalid("a token stands for a user; name one as principal, such as User:alice")
+        proof = proof_in(request.scope)
         if principal != session.principal:
             self._access.check_cluster(session, Operation.ALTER)
-        elif (proof := proof_in(request.scope)) is not None and proof.is_token:
+        elif proof is not None and proof.is_token:
             raise KafkaError(
                 ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
                 "a token cannot make another one for its user, or it would never end; log in with the password",
             )
+        lifetime_ms = body.lifetime_ms or self._lifetime_ms
         made = await self._tokens.create(
-            principal, body.name, self._clock.now_ms(), body.lifetime_ms or self._lifetime_ms
+            principal, body.name, self._clock.now_ms(), lifetime_ms, lambda: proof is None or proof.holds()
         )
         self._access.audit.changed(session, "create token", f"{made.token.token_id} of {principal}")
         response.headers["Cache-Control"] = "no-store"
