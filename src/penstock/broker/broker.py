@@ -40,6 +40,7 @@ from penstock.net.endpoint import Endpoint
 from penstock.net.flow_control import FlowControl
 from penstock.observability.metrics import BrokerMetrics
 from penstock.runtime.clock import Clock
+from penstock.runtime.fair_line import FairLine
 from penstock.security.access import Access
 from penstock.security.authorizer import AllowAll
 from penstock.storage.interface import LogEngine
@@ -69,6 +70,8 @@ class Broker:
     parked: set[Callable[[], None]] = field(default_factory=set)
     """Requests that wait for data, each by the call that answers it with what there is: used when the node stops."""
     parking: FetchParking = field(default_factory=FetchParking)
+    wide_looks: FairLine = field(default_factory=lambda: FairLine(1))
+    """The line of fetches with many partitions that look at what is new in some of them."""
 
     operations: Operations = field(init=False)
     appender: RecordAppender = field(init=False)

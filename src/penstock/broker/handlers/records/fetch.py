@@ -243,20 +243,21 @@ class _Fetch:
 
     async def _wait_in_turns(self) -> Buffers | None:
         """Wait for more than was found, if there is room, and answer."""
-        waiting = WideWait(self._request, self._found_bytes)
-        if self._broker.parking.take(self._channel, len(self._wanted)):
+        broker = self._broker
+        waiting = WideWait(self._request, self._found_bytes, broker.settings.limits.fetch_bytes_max)
+        if broker.parking.take(self._channel, len(self._wanted)):
             wait_ms = min(self._request.max_wait_ms, FETCH_WAIT_MS_MAX)
-            timer = asyncio.get_running_loop().call_later(wait_ms / 1000, waiting.over.set)
-            self._broker.parked.add(waiting.over.set)
+            timer = asyncio.get_running_loop().call_later(wait_ms / 1000, waiting.end)
+            broker.parked.add(waiting.end)
             try:
                 looked_at = zip(self._targets, self._answers, strict=True)
-                await finish(waiting.begin(self._broker.partitions, looked_at, self._wanted))
-                await waiting.over.wait()
+                await finish(waiting.begin(broker.partitions, looked_at, self._wanted))
+                await waiting.until_over(broker.wide_looks, self._asking.user)
             finally:  # the client may have gone
                 timer.cancel()
-                self._broker.parked.discard(waiting.over.set)
+                broker.parked.discard(waiting.end)
                 await finish(waiting.leave())
-                self._broker.parking.give_back(self._channel, len(self._wanted))
+                broker.parking.give_back(self._channel, len(self._wanted))
         if waiting.has_news or self._rules_changed:
             await self._look_in_turns()
         return await self._answer_in_turns()
