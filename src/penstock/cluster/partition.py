@@ -284,10 +284,10 @@ class Partition:
         *,
         one_batch_at_least: bool,
         wait: bool,
-        committed_only: bool,
+        end: int,
         slices_max: int,
     ) -> list[ReadSlice]:
-        """Batches of up to `slices_max` segments, to where the isolation level ends; any thread.
+        """Batches of up to `slices_max` segments, up to `end`, a mark of the partition; any thread.
 
         They still hold aborted records below the last stable offset.
         """
@@ -295,7 +295,7 @@ class Partition:
             self._log,
             offset,
             max_bytes,
-            end=self.last_stable if committed_only else self.high_watermark,
+            end=end,
             one_batch_at_least=one_batch_at_least,
             wait=wait,
             slices_max=slices_max,

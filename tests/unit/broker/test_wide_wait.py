@@ -121,6 +121,25 @@ def test_a_small_marker_may_be_enough(place: Place) -> None:
     place.run(scenario())
 
 
+def test_a_record_that_is_flushed_during_the_first_look_is_news(place: Place) -> None:
+    """The thread that looks has taken the end of the log before, and the wait begins after it."""
+
+    async def scenario() -> None:
+        item = FetchPartition("t", 0, -1, 0, -1, 1 << 20)
+        place.put(b"first")
+        place.disk.meanwhile = lambda: put_once(place)
+        waiting = await place.wait_after(item, 2 * BATCH_BYTES)
+        await place.over(waiting)
+        assert waiting.has_news
+
+    place.run(scenario())
+
+
+def put_once(place: Place) -> None:
+    place.disk.meanwhile = nothing
+    place.put(b"second")
+
+
 def test_a_look_that_fails_is_no_concern_of_other_readers(place: Place) -> None:
     async def scenario() -> None:
         waiting = await place.wait(1)

@@ -43,6 +43,10 @@ class FetchTarget(NamedTuple):
         item, partition = self.item, self.partition
         if partition is None:
             return self._failed(self.error)
+        # Asked once, and before the read: a record that is flushed meanwhile is neither read nor in the marks that the
+        # answer, and a wait for more, go by.
+        bounds = partition.bounds()
+        _, last_stable, high_watermark = bounds
         found: Sequence[ReadSlice] = ()
         aborted: Sequence[tuple[int, int]] | None = () if committed_only else None
         if self.diverging is None:
@@ -58,17 +62,17 @@ class FetchTarget(NamedTuple):
                     max_bytes,
                     one_batch_at_least=first,
                     wait=wait,
-                    committed_only=committed_only,
+                    end=last_stable if committed_only else high_watermark,
                     slices_max=segments_max,
                 )
                 if found and committed_only:
                     aborted = partition.aborted_transactions(item.fetch_offset, found[-1].next_offset, wait=wait)
             except KafkaError as error:
                 return self._failed(error.code)
-        return self._answer(partition, found, aborted)
+        return self._answer(bounds, found, aborted)
 
     def _answer(
-        self, partition: Partition, found: Sequence[ReadSlice], aborted: Sequence[tuple[int, int]] | None
+        self, bounds: tuple[int, int, int], found: Sequence[ReadSlice], aborted: Sequence[tuple[int, int]] | None
     ) -> Found:
         item = self.item
         records: list[Buffer | Sendable] = []
@@ -80,7 +84,7 @@ class FetchTarget(NamedTuple):
         if found:
             messages = piece.next_offset - max(item.fetch_offset, found[0].first_offset)
             has_more = piece.has_next
-        log_start, last_stable, high_watermark = partition.bounds()
+        log_start, last_stable, high_watermark = bounds
         answer = FetchedPartition(
             item.topic,
             item.partition,

@@ -75,7 +75,7 @@ class PullReader:
             bytes_left,
             one_batch_at_least=first,
             wait=wait,
-            committed_only=False,
+            end=partition.high_watermark,
             slices_max=SEGMENTS_PER_ANSWER,
         )
         records = slices[0].records if len(slices) == 1 else b"".join(bytes(each.records) for each in slices)
