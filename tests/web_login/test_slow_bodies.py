@@ -97,6 +97,16 @@ def test_a_session_that_has_ended_makes_no_topic(client: WebClient, observer: We
     assert observer.ask(f"{TOPICS}/{name}", login_of("admin")).status == 404
 
 
+def test_a_body_in_very_many_chunks(client: WebClient, observer: WebClient) -> None:
+    """Under TLS, too: it is parsed in turns."""
+    name = unique_name("bob")
+    body = {"name": name, "configs": {"retention.ms": "1000"}}
+    assert client.ask_in_chunks(TOPICS, login_of("bob"), body).status == 201
+    assert client.is_open
+    assert client.ask_in_chunks(TOPICS, login_of("bob"), {"name": "x" * 5_000}).status == 400
+    assert observer.ask(f"{TOPICS}/{name}", login_of("admin")).status == 200
+
+
 def test_a_slow_body_with_a_login_that_holds_is_served(client: WebClient, observer: WebClient) -> None:
     name = unique_name("bob")
     request = under_way(client, observer, "bob", TOPICS, {"name": name}, Authorization=login_of("bob"))

@@ -76,7 +76,7 @@ class WebServer:
 
         from penstock.net.http.body_room import BodyRoom
         from penstock.net.http.browser_guard import BrowserGuard
-        from penstock.net.http.connection import HEADER_BYTES_MAX, HttpConnection
+        from penstock.net.http.connection import HttpConnection
 
         class Server(uvicorn.Server):
             """Signals belong to the node, not to its web server; encrypted connections come from a server of ours."""
@@ -103,7 +103,6 @@ class WebServer:
         config = uvicorn.Config(
             BrowserGuard(BodyRoom(self._build_application(), port.bodies_bytes_max), port.hosts),
             http=cast("type[asyncio.Protocol]", make),
-            h11_max_incomplete_event_size=HEADER_BYTES_MAX,
             timeout_keep_alive=cast(int, port.times.idle_s),  # in fractions, too: it is the delay of a timer
             log_config=None,
             access_log=False,

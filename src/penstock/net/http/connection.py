@@ -20,6 +20,7 @@ from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.net.endpoint import NOWHERE, endpoint_of
 from penstock.net.http.browser_guard import SAFETY_HEADERS
+from penstock.net.http.chunked_bodies import BodyFlow, TurnedConnection
 from penstock.net.http.connection_state import CONNECTION
 from penstock.net.http.login.certificate_login import CERTIFICATE
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body
@@ -42,6 +43,9 @@ class HttpConnection(H11Protocol):
     def __init__(self, *, door: Door, times: HttpTimes, ticket: Ticket | None = None, **uvicorn: Any) -> None:
         """`ticket` is that of a connection under TLS, which was admitted before its handshake."""
         super().__init__(**uvicorn)
+        self.conn: TurnedConnection = TurnedConnection(HEADER_BYTES_MAX)
+        self._turn: asyncio.Handle | None = None  # at the body
+        self._asking: object = None  # the request for whose body the application has asked
         self._door = door
         self._times = times
         self._ticket = ticket
@@ -64,6 +68,7 @@ class HttpConnection(H11Protocol):
                 return
             self._ticket = admitted
         super().connection_made(transport)
+        self.flow: BodyFlow = BodyFlow(transport, self._wait_for_turn)
         self.client = None if peer is NOWHERE else (peer.host, peer.port)
         self.app_state = {**self.app_state, CONNECTION: self}  # of each request
         self._keep_certificate(transport)
@@ -80,8 +85,9 @@ class HttpConnection(H11Protocol):
         if self._ticket is None:
             return  # it was refused
         self._ticket.release()
-        if self._look_timer is not None:
-            self._look_timer.cancel()
+        for pending in (self._look_timer, self._turn):
+            if pending is not None:
+                pending.cancel()
         self.app_state = {}  # or it would refer to itself, and wait for the collector
         super().connection_lost(exc)
 
@@ -92,6 +98,10 @@ class HttpConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         self._received_bytes += len(data)
         super().data_received(data)
+        if self.conn.is_chunked:  # it is kept, and not parsed yet
+            self.flow.pause_reading()
+            if self._asking is self.cycle:
+                self._turn_soon()
         if self._is_silent and self._request is not None and self._ticket is not None:
             self._is_silent = False
             self._ticket.heard()
@@ -123,6 +133,35 @@ class HttpConnection(H11Protocol):
 
     def _unsupported_upgrade_warning(self) -> None:
         """Clients may ask for another protocol as often as they like: they are answered as if they had not."""
+
+    # --- chunked bodies ----------------------------------------------------------------------------------------------
+
+    def _wait_for_turn(self) -> bool:
+        """Note that the application asks for its body, or wants none of the rest; whether that waits for a turn."""
+        if not self.conn.is_chunked:
+            return False
+        self._asking = self.cycle
+        self._turn_soon()
+        return True
+
+    def _turn_soon(self) -> None:
+        if self._turn is None:
+            self._turn = self.loop.call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        """Parse some of a body. The next turn comes when the application asks again, or with more bytes."""
+        self._turn = None
+        if self.transport.is_closing():
+            return  # what came behind the request of the last answer is of no interest
+        self.flow.read_on()
+        self.conn.begin_turn()
+        self.handle_events()
+        if not self.conn.end_turn():
+            return
+        self.flow.pause_reading()
+        is_awaited = self.cycle.response_complete or not self.cycle.message_event.is_set()
+        if is_awaited and self._asking is self.cycle:
+            self._turn_soon()
 
     # --- slow clients ------------------------------------------------------------------------------------------------
 
