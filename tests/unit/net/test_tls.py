@@ -22,6 +22,7 @@ from penstock.net.admission.door import Door
 from penstock.net.listener import Listener
 from penstock.net.service import Stream
 from penstock.net.tls import server as tls_server
+from penstock.net.tls.first_record import has_ended, wake_at
 from penstock.security.tls.certificates import Certificates
 from penstock.security.tls.context import build_context
 from penstock.security.tls.distinguished_name import subject_of
@@ -275,6 +276,42 @@ def test_a_first_record_may_come_in_pieces(authority: Authority) -> None:
                     await loop.sock_sendall(stream, hello[start : start + 100])
                     await asyncio.sleep(0)
                 assert (await loop.sock_recv(stream, 1)) == b"\x16", "the server's part of the handshake"
+
+    run(scenario())
+
+
+def test_a_socket_that_is_readable_too_early_is_looked_at_again(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it is while the system is short of memory: here because it no longer waits for more."""
+    looks = 0
+
+    def counted(stream: socket.socket) -> bool:
+        nonlocal looks
+        looks += 1
+        return has_ended(stream)
+
+    monkeypatch.setattr(tls_server, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(tls_server, "has_ended", counted)
+
+    async def scenario() -> None:
+        async with serving(authority.options(authority.issue("server"))) as server:
+            hello, tls = client_hello(authority), server.listener._server
+            assert isinstance(tls, tls_server.TlsServer)
+            stays, leaves = await server.plain(), await server.plain()
+            for stream in (stays, leaves):
+                stream.send(hello[:7])
+            await until(lambda: [arrival.seen_bytes for arrival in tls._silent] == [7, 7])
+            for arrival in tls._silent:
+                wake_at(arrival.stream, 1)
+            await until(lambda: looks > 10)
+            leaves.close()
+            await until(lambda: server.door.open_count == 1)
+            with stays:
+                stays.setblocking(False)
+                loop = asyncio.get_running_loop()
+                await loop.sock_sendall(stays, hello[7:])
+                assert (await loop.sock_recv(stays, 1)) == b"\x16", "the server's part of the handshake"
 
     run(scenario())
 

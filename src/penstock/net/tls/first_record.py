@@ -5,6 +5,7 @@ A handshake that began with less would hold its place for a client that says no 
 
 from __future__ import annotations
 
+import select
 import socket
 from typing import Final
 
@@ -24,3 +25,10 @@ def record_bytes(beginning: bytes) -> int:
 def wake_at(stream: socket.socket, count: int) -> None:
     """Let a socket be readable when it has this many bytes, its peer has gone, or the system is short of memory."""
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+
+
+def has_ended(stream: socket.socket) -> bool:
+    """Whether the peer has gone, or will send nothing more."""
+    poll = select.poll()
+    poll.register(stream, select.POLLRDHUP)  # and what is always reported: an error, a reset
+    return bool(poll.poll(0))

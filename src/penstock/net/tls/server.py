@@ -28,7 +28,7 @@ from penstock.net.endpoint import Endpoint, endpoint_of
 from penstock.net.interface import ServerOptions
 from penstock.net.tcp import bound_socket, set_buffer_sizes
 from penstock.net.tls.by_address import ByAddress
-from penstock.net.tls.first_record import HANDSHAKE, RECORD_BYTES_MAX, record_bytes, wake_at
+from penstock.net.tls.first_record import HANDSHAKE, RECORD_BYTES_MAX, has_ended, record_bytes, wake_at
 from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,8 @@ PATIENCE_SECONDS: Final = 2.0
 """A handshake that has taken longer gives way to another one of its address when there are too many."""
 SHUTDOWN_SECONDS: Final = 1.0
 """For the peer's closing message; most clients never send one."""
+AGAIN_SECONDS: Final = 0.1
+"""After a look at a socket that should not have been readable yet."""
 FAILED: Final = "handshake"
 
 Make = Callable[[Ticket], asyncio.BaseProtocol]
@@ -198,7 +200,10 @@ class TlsServer:
             first = b""
         wanted = record_bytes(first)
         if len(first) <= arrival.seen_bytes:
-            self._drop(arrival)  # readable without more bytes: the client has gone
+            if not first or has_ended(arrival.stream):
+                self._drop(arrival)
+            else:
+                self._look_later(arrival)
         elif first[0] != HANDSHAKE:
             self._fail(arrival, "plain text on a TLS port")
         elif len(first) < wanted:
@@ -210,6 +215,16 @@ class TlsServer:
             self._end_silence(arrival)
             self._ready.add(arrival)
             self._begin_soon()
+
+    def _look_later(self, arrival: _Arrival) -> None:
+        """Look again in a moment: a system that is short of memory has a socket readable before it has enough."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(arrival.stream.fileno())
+        loop.call_later(AGAIN_SECONDS, self._look_again, arrival)
+
+    def _look_again(self, arrival: _Arrival) -> None:
+        if arrival in self._silent:
+            asyncio.get_running_loop().add_reader(arrival.stream.fileno(), self._has_bytes, arrival)
 
     def _end_silence(self, arrival: _Arrival) -> None:
         self._silent.discard(arrival)
