@@ -155,6 +155,19 @@ def test_a_stranger_gives_way_after_a_request_but_has_the_time_of_its_login() ->
     assert world.http.open_count == world.http.loose_count == 0
 
 
+def test_a_crowd_of_strangers_gives_way_before_a_client_that_has_just_come() -> None:
+    world = World(connections_max=16)
+    for number in range(13):
+        world.enter(world.kafka, f"stranger {number}").heard()
+        world.now += 1
+    world.enter(world.kafka, "new")
+    for _ in range(13):
+        world.now += 1
+        world.speak(world.kafka, 1)
+    assert "new" not in world.dropped
+    assert "stranger 0" in world.dropped
+
+
 def test_a_stranger_gives_way_to_others_of_its_address() -> None:
     world = World(per_address_max=2)
     world.speak(world.http, 1)

@@ -15,7 +15,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Final
 
 from penstock.net.admission.address_rates import AddressRates
@@ -122,7 +121,7 @@ class Admission:
     def _make_room_of(self, host: str) -> bool:
         """Close an old silent connection of an address. False if it has none, or too many others are older."""
         for door in sorted(self.doors, key=lambda each: -each.loose_count):
-            for ticket in chain(islice(door.silent, LOOKED_AT_MAX), islice(door.strangers, LOOKED_AT_MAX)):
+            for ticket in door.loose(LOOKED_AT_MAX):
                 if ticket.host == host:
                     door.drop(ticket, NO_ROOM)
                     return True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from penstock.net.admission.ticket import Refusal, Ticket
@@ -63,7 +65,15 @@ class Door:
     @property
     def loosest(self) -> Ticket:
         """The one of them that gives way first; there has to be one."""
-        return next(iter(self.silent or self.strangers))
+        return next(self.loose(1))
+
+    def loose(self, count_max: int) -> Iterator[Ticket]:
+        """The first of them, the oldest first, with up to `count_max` of each kind.
+
+        One that is new gives way last, whichever kind it is: a crowd whose logins are held off does not keep out those
+        that have just come.
+        """
+        return merge(islice(self.silent, count_max), islice(self.strangers, count_max), key=_age)
 
     def drop(self, ticket: Ticket, reason: str) -> None:
         """Close a silent connection."""
@@ -71,3 +81,7 @@ class Door:
         ticket.release()  # at once: the place is needed before the connection reports its end
         self.dropped[reason] += 1
         drop()
+
+
+def _age(ticket: Ticket) -> float:
+    return ticket.since
