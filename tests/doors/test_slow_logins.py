@@ -7,6 +7,7 @@ from itertools import chain, repeat
 
 import pytest
 import yaml
+from kio.schema.errors import ErrorCode
 
 from tests.doors.crowd import drips_until_closed
 from tests.support.metrics_page import metric_sum
@@ -57,6 +58,18 @@ def test_a_client_that_goes_on_asking(client: SaslClient) -> None:
 def test_a_client_that_stops_in_the_middle_of_a_login(client: SaslClient) -> None:
     client.handshake(PLAIN)
     assert client.is_closed()
+
+
+@pytest.mark.full
+def test_a_login_that_is_held_off_has_a_time_of_its_own(broker: HastyProcess) -> None:
+    """Six guesses from the same address make it wait for three seconds, longer than a client may take for its part."""
+    source = "127.0.0.77"
+    for number in range(6):
+        with SaslClient(broker.host, broker.port, source=source) as guesser:
+            assert guesser.plain("bob", f"guess {number}").error_code == ErrorCode.sasl_authentication_failed
+    with SaslClient(broker.host, broker.port, source=source) as held:
+        assert held.plain("bob", USERS["bob"]).error_code == ErrorCode.none
+        assert held.is_served()
 
 
 def test_a_client_that_has_logged_in_stays(broker: HastyProcess, client: SaslClient) -> None:

@@ -32,6 +32,8 @@ class FakeStream:
 
     def frame_decoded(self) -> None: ...
 
+    def heard(self) -> None: ...
+
     def authenticated(self) -> None:
         self.has_logged_in = True
 

@@ -22,6 +22,10 @@ class Stream(Protocol):
         """Give the memory of the request that is being served back; its frame is not looked at again."""
         ...
 
+    def heard(self) -> None:
+        """Let the client wait for its login: it has sent all that belongs to it."""
+        ...
+
     def authenticated(self) -> None:
         """Accept frames of the full size, because the client has logged in."""
         ...

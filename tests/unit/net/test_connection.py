@@ -50,7 +50,8 @@ class Service:
     """Answers a request by its first word: now, later (pending), slow (coroutine), decoded (a coroutine that does not
     need the frame), none, bad, bug.
 
-    "mute 0.2" is answered now, and mutes its connection for so long; "login" logs in, if clients have to.
+    "mute 0.2" is answered now, and mutes its connection for so long; "login" logs in, if clients have to,
+    and "heard" is all that a client sends for it.
     """
 
     def __init__(self) -> None:
@@ -84,6 +85,8 @@ class Service:
             raise MalformedRequest("bad on purpose")
         if word == b"bug":
             raise RuntimeError("bug on purpose")
+        if word == b"heard":
+            stream.heard()
         if word == b"login":
             stream.authenticated()
         if word == b"mute":

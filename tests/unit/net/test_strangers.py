@@ -174,6 +174,24 @@ def test_requests_that_wait_and_answers_that_are_not_read_count_for_strangers_to
     run(scenario())
 
 
+def test_a_login_that_is_being_checked_has_a_time_of_its_own() -> None:
+    async def scenario() -> None:
+        async with served(service=strict()) as (_, listener, connect):
+            silent, client = await connect(), await connect()
+            client.send(b"heard")
+            assert await client.receive() == b"heard"
+            door = listener._door
+            door.silent_seconds_max = 0.0
+            await door.admission.sweep()
+            assert await silent.reader.read() == b""
+            assert door.loose_count == 1  # it still gives way to others
+            client.send(b"login")
+            assert await client.receive() == b"login"
+            assert door.loose_count == 0
+
+    run(scenario())
+
+
 def test_what_was_sent_ahead_of_the_login_goes_on_behind_it() -> None:
     """Requests that wait, half a frame, and its rest, which is longer than a stranger's frame may be."""
 

@@ -58,7 +58,7 @@ class SaslChannel(KafkaChannel):
 
     async def authenticate(self, message: bytes) -> LoginAnswer:
         """Take the next message of the login; behind a refusal the connection ends."""
-        answer = await self.login.authenticate(message, self.session)
+        answer = await self.login.authenticate(message, self.session, self._stream.heard)
         if answer.session is not None:
             self.renew(answer.session)
         elif answer.code is not ErrorCode.NONE:

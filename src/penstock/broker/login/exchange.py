@@ -12,6 +12,8 @@ from penstock.security.principal import Principal
 from penstock.security.sasl.machine import Challenge, Done, Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.net.login.logins import Logins
     from penstock.security.listener import ListenerSecurity
     from penstock.security.sasl.machine import Machine, Step
@@ -76,8 +78,11 @@ class Exchange:
         else:
             self._machine, self.mechanism = self._logins.machine(mechanism), mechanism
 
-    async def take(self, message: bytes, session: Session) -> Challenge | LoggedIn | Failed:
-        """Take the client's next message. Behind a failure the caller calls `end`."""
+    async def take(self, message: bytes, session: Session, heard: Callable[[], None]) -> Challenge | LoggedIn | Failed:
+        """Take the client's next message. Behind a failure the caller calls `end`.
+
+        `heard` is called when the client has done its part: the check may have to wait for its turn.
+        """
         machine, self._user = self._machine, ""
         assert machine is not None, "taken only while an exchange is under way"
         await self._logins.turns.take()
@@ -85,6 +90,7 @@ class Exchange:
         if isinstance(step, Challenge | Failed):
             return step
         self._user = step.user
+        heard()
         outcome = await self._logins.attempt(session, step)
         if isinstance(outcome, Done):
             outcome = self._unchanged(outcome)

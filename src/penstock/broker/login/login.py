@@ -21,6 +21,8 @@ from penstock.protocol.kafka.primitives import MalformedRequest
 from penstock.security.sasl.machine import Challenge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock.net.login.logins import Logins
     from penstock.security.listener import ListenerSecurity
     from penstock.security.session import Session
@@ -102,9 +104,9 @@ class Login:
         self.state, self.takes_tokens = LoginState.UNDER_WAY, version == 0
         return ErrorCode.NONE
 
-    async def authenticate(self, message: bytes, session: Session) -> LoginAnswer:
+    async def authenticate(self, message: bytes, session: Session, heard: Callable[[], None]) -> LoginAnswer:
         """Take the client's next message. The answer to a failure is late: see `net.login`."""
-        step = await self.exchange.take(message, session)
+        step = await self.exchange.take(message, session, heard)
         if isinstance(step, Challenge):
             return LoginAnswer(ErrorCode.NONE, "", step.message, 0, None)
         if isinstance(step, LoggedIn):

@@ -210,6 +210,11 @@ class PushConnection(asyncio.Protocol):
         else:
             self._stranger.hold_served(sum(len(frame.payload) + QUEUED_FRAME_BYTES for frame in self._queue))
 
+    def login_heard(self) -> None:
+        """Let the client wait for its login: it has sent all that belongs to it."""
+        assert self._ticket is not None
+        self._ticket.heard()
+
     def _confirm(self) -> None:
         self._is_fresh = False
         assert self._ticket is not None

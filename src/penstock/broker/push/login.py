@@ -47,7 +47,7 @@ class PushLogin:
         elif request.mechanism != exchange.mechanism:
             text = "another mechanism in the middle of a login"
             raise await self._failed(ErrorCode.ILLEGAL_SASL_STATE, text, text)
-        step = await exchange.take(request.message, self._connection.session)
+        step = await exchange.take(request.message, self._connection.session, self._connection.login_heard)
         if isinstance(step, Challenge):
             return AuthenticateAck(step.message)
         if isinstance(step, LoggedIn):

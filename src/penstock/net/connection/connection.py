@@ -373,6 +373,11 @@ class Connection(asyncio.BufferedProtocol):
         """Give back the room of the request that is being served: its frame is no longer needed."""
         self._splitter.release()
 
+    def heard(self) -> None:
+        """Let the client wait for its login: it has sent all that belongs to it."""
+        assert self._ticket is not None
+        self._ticket.heard()
+
     def authenticated(self) -> None:
         """Accept frames of the full size, for as long as the client likes: it has logged in."""
         if self._stranger is not None:
