@@ -187,6 +187,14 @@ RECORD_ERRORS_MAX: Final = 1_000
 PRODUCERS_PER_LOG_MAX: Final = 50_000
 # Batches that wait until their records have been looked at. Above it clients are asked to try again.
 UNCHECKED_BYTES_MAX: Final = 128 * MIB
+# The time that a request with such batches may take, if its client allows as much: the largest take some seconds, and
+# clients wait 30 s by default.
+UNCHECKED_MS_MAX: Final = 60_000
+# Of a batch that unpacks to more than this, bad records are not named, which takes three times as long as to find one,
+NAMED_BYTES_MAX: Final = 8 * MIB
+# and records and headers are checked up to this many, which take a second and a half. With two to nine bytes each,
+# DECOMPRESSED_BYTES_MAX has room for so many that others would wait for half a minute.
+CHECKED_STEPS_MAX: Final = 1_000_000
 
 # --- push ----------------------------------------------------------------------------------------------------------
 # Properties of a published message: each becomes an object or two, and may be a single byte of the frame.

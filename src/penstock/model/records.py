@@ -17,10 +17,17 @@ from typing import Any, NamedTuple
 from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, iter_headers
 from penstock.model.compression import decompress
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
+from penstock.model.limits import CHECKED_STEPS_MAX, NAMED_BYTES_MAX, STORED_DECOMPRESSED_BYTES_MAX
 from penstock.model.plain_records import take_plain
 from penstock.model.record import Headers, Record
-from penstock.model.record_walk import RECORD_BYTES_MIN, first_since, latest_from, place_of, sound_steps
+from penstock.model.record_walk import (
+    RECORD_BYTES_MIN,
+    STEPS_MAX,
+    first_since,
+    latest_from,
+    place_of,
+    sound_steps,
+)
 from penstock.model.varint import read_signed
 
 
@@ -224,14 +231,23 @@ def latest_record_from(batch: Buffer, header: BatchHeader, start: int, *, limit:
 def check_records(payload: Buffer, header: BatchHeader, *, compacted: bool) -> None:
     """Every record decodes, offset deltas are 0 to n - 1, lengths are exact, and compacted topics get keys.
 
-    Raises InvalidRecords with the bad records, or with none where they do not decode.
+    Raises InvalidRecords with the bad records, or with none where they do not decode, or would take long to find.
     """
-    if sound_steps(payload, header.record_count, keyed=compacted):
+    count, is_long = header.record_count, len(payload) > NAMED_BYTES_MAX
+    if is_long and count > CHECKED_STEPS_MAX:
+        text = (
+            f"a batch of {count} records; at most {CHECKED_STEPS_MAX} of one batch are checked here, send smaller ones"
+        )
+        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, text)
+    if sound_steps(payload, count, keyed=compacted, steps_max=CHECKED_STEPS_MAX if is_long else STEPS_MAX):
         return
+    if is_long:
+        text = f"One or more records have been rejected, or the batch has more than {CHECKED_STEPS_MAX} headers"
+        raise InvalidRecords([], text)
     bad: list[tuple[int, str]] = []
     index = 0
     try:
-        for span in scan_records(payload, header.record_count):
+        for span in scan_records(payload, count):
             if span.offset_delta != index:
                 bad.append((index, f"offset delta {span.offset_delta} instead of {index}"))
             elif compacted and span.key is None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import pytest
 
-from penstock.broker.records.checks import LOOP_STEPS_MAX, LoopBudget, RecordCheck, check_batches
+from penstock.broker.records.checks import LOOP_STEPS_MAX, CheckResult, LoopBudget, RecordCheck, check_batches
 from penstock.broker.records.worker import RecordWorker
 from penstock.model.batch import check_batch, read_header
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.compression import GZIP, ZSTD
 from penstock.model.errors import ErrorCode, KafkaError
-from penstock.model.limits import RECORD_ERRORS_MAX, UNCHECKED_BYTES_MAX
-from penstock.model.records import InvalidRecords, first_record_since, iter_records
+from penstock.model.limits import CHECKED_STEPS_MAX, NAMED_BYTES_MAX, RECORD_ERRORS_MAX, UNCHECKED_BYTES_MAX
+from penstock.model.records import InvalidRecords, check_records, first_record_since, iter_records
+from penstock.model.varint import signed_bytes
+from penstock.runtime.worker import Done
 
 TEN = [NewRecord(b"key-%d" % number, b"v" * 100, (("h", b"1"),)) for number in range(10)]
 MANY = [NewRecord(b"k", b"v", (), number) for number in range(5_000)]
@@ -34,6 +39,10 @@ def check(
         batch_bytes_max=size_max,
         unpacked_bytes_max=4 << 20,
     )
+
+
+def code_of(result: CheckResult) -> ErrorCode:
+    return result.code if isinstance(result, KafkaError) else ErrorCode.NONE
 
 
 @pytest.fixture
@@ -95,7 +104,8 @@ def test_verdicts() -> None:
             check([NewRecord(b"k", random)], GZIP, stored=0, size_max=1_000),
             check(MANY),
             check(MANY, stored=ZSTD),
-        ]
+        ],
+        turn_ns=1 << 62,
     )
     assert isinstance(refused, InvalidRecords)
     assert [index for index, _ in refused.bad] == list(range(RECORD_ERRORS_MAX))
@@ -119,6 +129,22 @@ def test_the_worker_says_the_same(worker: RecordWorker) -> None:
         packed[0] = 1  # the log stamps it
 
     asyncio.run(ask())
+
+
+def test_a_task_is_one_turn_long() -> None:
+    assert check_batches([check(MANY)] * 5, turn_ns=0) == [None]
+
+
+def test_what_takes_long_to_name_is_not_named() -> None:
+    header = check(TEN).header
+    with pytest.raises(KafkaError, match="send smaller ones") as raised:
+        check_records(bytes(NAMED_BYTES_MAX + 1), header._replace(record_count=CHECKED_STEPS_MAX + 1), compacted=True)
+    assert raised.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    headers = NAMED_BYTES_MAX // 2
+    body = b"\0\0\0\0\1" + signed_bytes(headers) + b"\0\1" * headers
+    with pytest.raises(InvalidRecords, match="headers") as invalid:
+        check_records(signed_bytes(len(body)) + body, header._replace(record_count=1), compacted=True)
+    assert invalid.value.bad == ()
 
 
 @pytest.mark.parametrize("records", [TEN, MANY])
@@ -146,9 +172,8 @@ def test_too_much_waits_already(worker: RecordWorker) -> None:
     async def ask() -> None:
         first = asyncio.create_task(worker.check([large], "a"))
         await asyncio.sleep(0)
-        with pytest.raises(KafkaError) as raised:
-            await worker.check([check(MANY)], "a")
-        assert raised.value.code is ErrorCode.REQUEST_TIMED_OUT
+        (refused,) = await worker.check([check(MANY)], "a")
+        assert code_of(refused) is ErrorCode.REQUEST_TIMED_OUT
         await first
         assert await worker.check([check(MANY)], "a") == [None]
 
@@ -161,8 +186,8 @@ def test_one_owner_has_half_of_the_room(worker: RecordWorker) -> None:
     async def ask() -> None:
         first = asyncio.create_task(worker.check([half], "a"))
         await asyncio.sleep(0)
-        with pytest.raises(KafkaError, match="too many batches"):
-            await worker.check([check(MANY)], "a")
+        (refused,) = await worker.check([check(MANY)], "a")
+        assert "too many batches" in str(refused)
         assert await worker.check([check(MANY)], "b") == [None]
         await first
 
@@ -180,6 +205,70 @@ def test_an_owner_with_many_tasks_does_not_hold_up_others(worker: RecordWorker) 
     asyncio.run(ask())
 
 
+def test_a_request_with_many_batches_does_not_hold_up_others(worker: RecordWorker) -> None:
+    async def ask() -> None:
+        many = asyncio.create_task(worker.check([check(MANY)] * 200, "a"))
+        await asyncio.sleep(0)
+        assert await worker.check([check(MANY)], "b") == [None]
+        assert not many.done()
+        assert await many == [None] * 200
+
+    asyncio.run(ask())
+
+
+def test_the_time_of_a_request_ends_its_checks(worker: RecordWorker) -> None:
+    async def ask() -> None:
+        results = await worker.check([check(MANY)] * 500, "a", timeout_ms=200)
+        assert len(results) == 500
+        assert code_of(results[-1]) is ErrorCode.REQUEST_TIMED_OUT
+        assert await worker.check([check(MANY)], "a") == [None]
+
+    asyncio.run(ask())
+
+
+class HeldWorker:
+    """A worker that is done with a task when it is told to."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Done, Callable[[], Any]]] = []
+        self.most = 0
+        self.threads: set[threading.Thread] = set()
+
+    def submit(self, done: Done, function: Callable[..., Any], *args: Any) -> None:
+        self.tasks.append((done, partial(function, *args)))
+        self.most = max(self.most, len(self.tasks))
+        self.threads.add(threading.current_thread())
+
+    def finish_all(self) -> None:
+        tasks, self.tasks = self.tasks, []
+        for done, task in tasks:
+            done(task(), None)
+
+    def close(self) -> None:
+        self.tasks.clear()
+
+
+def test_look_ups_stand_in_line_with_checks() -> None:
+    batch = build_batch(MANY, timestamp=7)
+    header = read_header(batch)
+
+    async def ask() -> None:
+        held = HeldWorker()
+        worker = RecordWorker(held)
+        search = partial(worker.look_up, lambda scan: scan(first_record_since, batch, header, 0, 0, 1 << 40))
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(search("a")) for _ in range(4)]
+        tasks += [asyncio.create_task(worker.check([check(MANY)], "b")) for _ in range(4)]
+        async with asyncio.timeout(30):
+            while not all(task.done() for task in tasks):
+                await asyncio.sleep(0.001)
+                held.finish_all()
+        worker.close()
+        assert held.most <= 2
+        assert held.threads == {threading.current_thread()}  # where places are given
+
+    asyncio.run(ask())
+
+
 def test_closing_answers_whoever_waits() -> None:
     async def ask() -> None:
         worker = RecordWorker()
@@ -188,7 +277,8 @@ def test_closing_answers_whoever_waits() -> None:
         await asyncio.sleep(0)
         worker.close()
         late = asyncio.create_task(worker.check([check(MANY)], "a"))
-        outcomes = await asyncio.wait_for(asyncio.gather(waiting, *behind, late, return_exceptions=True), 30)
-        assert [each.code for each in outcomes if isinstance(each, KafkaError)] == [ErrorCode.REQUEST_TIMED_OUT] * 7
+        outcomes = await asyncio.wait_for(asyncio.gather(waiting, *behind, late), 30)
+        codes = {code_of(each) for results in outcomes for each in results}
+        assert ([len(results) for results in outcomes], codes) == ([50] + [1] * 6, {ErrorCode.REQUEST_TIMED_OUT})
 
     asyncio.run(ask())

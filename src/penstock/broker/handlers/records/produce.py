@@ -13,7 +13,8 @@ Behaviour:
 Differs from Kafka:
 - On one node acks=1 and acks=all are the same moment: acknowledged means on disk, unless `storage.flush` is interval
   or os.
-- `timeout_ms` limits the wait for the disk: REQUEST_TIMED_OUT after it, at the earliest after a second.
+- `timeout_ms` limits the wait for the disk: REQUEST_TIMED_OUT after it, at the earliest after a second. It limits the
+  time with the worker process, too, which is a minute at most: batches that were not looked at by then are not stored.
 - A request with more partitions than a node may have closes the connection.
 - Records are decoded only where a topic requires it; docs/compatibility.md lists what follows from that.
 
@@ -387,10 +388,7 @@ class _Produce:
     async def _check(self) -> None:
         """Have the record worker do the checks that would take too long on the event loop."""
         checks = [part.check for part in self.unchecked if part.check is not None]
-        try:
-            results = await self._broker.record_worker.check(checks, self._session.user)
-        except KafkaError as error:
-            results = [error] * len(checks)
+        results = await self._broker.record_worker.check(checks, self._session.user, self._allowed_ms)
         for part, result in zip(self.unchecked, results, strict=True):
             part.decide(result)
 
