@@ -102,7 +102,7 @@ async def prepared_node(data_dir: Path, recorder: Recorder) -> AsyncIterator[tup
         client.close()
         assert node._push is not None
         assert node._http is not None
-        await node._push.subscriptions.create(SUBSCRIPTION, TOPIC, Start(), by_key=False)
+        await node._push.subscriptions.create(SUBSCRIPTION, TOPIC, Start(), by_key=False, owner="")
         topic = node.pipe.pipe.backend.topics.get(TOPIC)
         assert topic is not None
         yield node, node._http._application(), BODIES | {"POST /pipe/records": pull(topic.topic_id.bytes)}

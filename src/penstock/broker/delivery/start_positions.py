@@ -13,8 +13,6 @@ from penstock.cluster.topics import Topic
 from penstock.model.errors import KafkaError
 from penstock.protocol.push.values import Start, StartKind
 
-SUBSCRIPTIONS = "push subscriptions"
-"""The owner of their look-ups, for all clients."""
 _PLACES = {StartKind.LATEST: OffsetSpec.LATEST, StartKind.EARLIEST: OffsetSpec.EARLIEST}
 
 
@@ -29,26 +27,29 @@ class StartPositions:
         self._worker = worker
         self._commits = commits
 
-    async def commit(self, name: str, topic: Topic, start: Start) -> None:
-        """Store positions where there are none: everything that a group of this name has done stays done."""
+    async def commit(self, name: str, topic: Topic, start: Start, owner: str) -> None:
+        """Store positions where there are none: everything that a group of this name has done stays done.
+
+        `owner` is who asks, and takes turns with others where a time has to be looked up.
+        """
         await self._groups.prepare()
         committed = self._groups.committed(name).get(topic.name, {})
         positions = {}
         for index in range(topic.partition_count):
             if index not in committed:
                 partition = self._partitions.get(topic.name, index)
-                positions[index] = Position(await starting_offset(partition, start, self._worker))
+                positions[index] = Position(await starting_offset(partition, start, self._worker, owner))
         await self._commits.store(name, topic.name, positions)
 
 
-async def starting_offset(partition: Partition, start: Start, worker: RecordWorker) -> int:
+async def starting_offset(partition: Partition, start: Start, worker: RecordWorker, owner: str) -> int:
     """The offset of a start; for a time after the last message, the end of the log."""
     if start.kind is StartKind.OFFSET:
         if partition.failed:
             raise KafkaError(partition.failure)
         return max(0, start.value)
     return await offset_or_end(
-        partition, _PLACES.get(start.kind, start.value), worker, committed_only=True, owner=SUBSCRIPTIONS
+        partition, _PLACES.get(start.kind, start.value), worker, committed_only=True, owner=owner
     )
 
 

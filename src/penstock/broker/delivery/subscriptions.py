@@ -146,15 +146,18 @@ class Subscriptions:
 
     # --- definitions -------------------------------------------------------------------------------------------------
 
-    async def create(self, name: str, topic: str, start: Start, *, by_key: bool) -> bool:
-        """Create a subscription; False if it exists. KafkaError if it cannot be made, or exists with another topic."""
+    async def create(self, name: str, topic: str, start: Start, *, by_key: bool, owner: str) -> bool:
+        """Create a subscription; False if it exists. KafkaError if it cannot be made, or exists with another topic.
+
+        `owner` is who asks.
+        """
         async with self._locks.of(name):
             if self._definitions.is_known(name, topic):
                 return False
             group = self._groups.find(name)
             if group is not None:
                 check_hold(group)
-            await self._starts.commit(name, self._definitions.topic(topic), start)
+            await self._starts.commit(name, self._definitions.topic(topic), start, owner)
             await self._definitions.put(SubscriptionRow(name, topic, by_key, start.kind, start.value))
             return True
 

@@ -107,7 +107,11 @@ class Requests:
         self._check_read(connection, request.name, request.topic)
         with self._share.taken(connection.session, request.name):
             created = await self._subscriptions.create(
-                request.name, request.topic, request.start, by_key=request.delivery is m.Delivery.KEY
+                request.name,
+                request.topic,
+                request.start,
+                by_key=request.delivery is m.Delivery.KEY,
+                owner=connection.session.user,
             )
         return m.CreateSubscriptionAck(created)
 
@@ -136,9 +140,9 @@ class Requests:
         else:
             self._check_read(connection, name, request.topic)
         if not request.subscription:
-            by_key = request.delivery is m.Delivery.KEY
+            by_key, owner = request.delivery is m.Delivery.KEY, connection.session.user
             with self._share.taken(connection.session, name):
-                await self._subscriptions.create(name, request.topic, request.start, by_key=by_key)
+                await self._subscriptions.create(name, request.topic, request.start, by_key=by_key, owner=owner)
         credit = min(request.credit or self._settings.credit, self._settings.credit_max)
         per_frame = min(request.messages_per_frame or self._settings.messages_per_frame, credit, 1000)
         member = Member(

@@ -25,8 +25,6 @@ from penstock.runtime.clock import Clock
 from penstock.security.session import Session
 
 SWEEP_INTERVAL_MS = 10_000
-TELEMETRY = "telemetry"
-"""The owner of its tasks in the record worker, for all clients."""
 
 
 class ClientTelemetry:
@@ -94,7 +92,7 @@ class ClientTelemetry:
         try:
             self._check_push(instance, subscription_id, terminating, codec, payload)
             if payload:
-                await self._store(instance, codec, payload)
+                await self._store(instance, codec, payload, channel.session.user)
         except KafkaError as error:
             instance.last_error = error.code
             raise
@@ -116,7 +114,7 @@ class ClientTelemetry:
         if len(payload) > self._settings.bytes_max:
             raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE)
 
-    async def _store(self, instance: ClientInstance, codec: int, payload: bytes) -> None:
+    async def _store(self, instance: ClientInstance, codec: int, payload: bytes, owner: str) -> None:
         unpacked_max = self._settings.bytes_max * TELEMETRY_UNPACKED_FACTOR
         try:
             push = await self._worker.run(
@@ -126,7 +124,7 @@ class ClientTelemetry:
                 memoryview(payload),
                 unpacked_max,
                 self._settings.series_per_client_max,
-                owner=TELEMETRY,
+                owner=owner,
             )
         except KafkaError as error:
             if error.code is ErrorCode.REQUEST_TIMED_OUT:  # no worker now: the client's next push may find one

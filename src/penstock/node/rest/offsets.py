@@ -35,8 +35,6 @@ from penstock.security.resources import Operation
 from penstock.security.session import Session
 
 Place = tuple[str, int]
-RESETS = "resets of offsets"
-"""The owner of their look-ups, for all clients."""
 
 
 class OffsetRoutes:
@@ -115,7 +113,7 @@ class OffsetRoutes:
         moves, turns = [], Turns()
         for topic, index in places:
             before = committed.get(topic, {}).get(index)
-            moves.append(await self._move(topic, index, None if before is None else before.offset, body))
+            moves.append(await self._move(session, topic, index, None if before is None else before.offset, body))
             await turns.pause()
         if not body.dry_run:
             await self._commit(session, group, moves)
@@ -154,11 +152,11 @@ class OffsetRoutes:
         except KafkaError as error:
             raise _in_use(group, error) from error
 
-    async def _move(self, topic: str, index: int, before: int | None, body: ResetBody) -> MovedBody:
+    async def _move(self, session: Session, topic: str, index: int, before: int | None, body: ResetBody) -> MovedBody:
         partition = self._partitions.get(topic, index)
         if partition.failed:
             raise KafkaError(partition.failure)
-        wanted = await self._target(partition, body)
+        wanted = await self._target(session, partition, body)
         start, end = partition.log_start, partition.high_watermark
         after = min(max(wanted, start), end)
         remark = None
@@ -168,14 +166,14 @@ class OffsetRoutes:
             )
         return MovedBody(topic=topic, partition=index, before=before, after=after, remark=remark)
 
-    async def _target(self, partition: Partition, body: ResetBody) -> int:
+    async def _target(self, session: Session, partition: Partition, body: ResetBody) -> int:
         if body.to == "earliest":
             wanted: OffsetSpec | int = OffsetSpec.EARLIEST
         elif body.offset is not None:
             return body.offset
         else:
             wanted = OffsetSpec.LATEST if body.time is None else milliseconds(body.time)
-        return await offset_or_end(partition, wanted, self._worker, committed_only=False, owner=RESETS)
+        return await offset_or_end(partition, wanted, self._worker, committed_only=False, owner=session.user)
 
     async def _commit(self, session: Session, group: str, moves: list[MovedBody]) -> None:
         now_ms, changes = self._clock.now_ms(), []

@@ -81,7 +81,7 @@ class DeliveryWorld:
             self.subscriptions.stop()
 
     async def create(self) -> None:
-        await self.subscriptions.create(NAME, TOPIC, Start(), by_key=False)
+        await self.subscriptions.create(NAME, TOPIC, Start(), by_key=False, owner="")
 
     async def delete_topic(self) -> None:
         topic = self.world.topics.get(TOPIC)
