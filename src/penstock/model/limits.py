@@ -199,6 +199,8 @@ CHECKED_STEPS_MAX: Final = 1_000_000
 # --- push ----------------------------------------------------------------------------------------------------------
 # Properties of a published message: each becomes an object or two, and may be a single byte of the frame.
 PUBLISH_PROPERTIES_MAX: Final = 1_000
+# The same for a message that is pushed, which may come from a Kafka client: 10 ms. One with more is not pushed.
+PUSHED_PROPERTIES_MAX: Final = 10_000
 # Ranges of an ACK, which are gone through on the event loop; clients have a few, and may send another frame.
 ACK_RANGES_MAX: Final = 1_000
 

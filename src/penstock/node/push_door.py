@@ -84,6 +84,7 @@ def build_push_door(broker: Broker, store: MetadataStore, outbox: Outbox, admiss
         worker=broker.record_worker,
         frontend=broker.controller.topics,
         appender=broker.appender,
+        flow=broker.flow,
     )
     subscriptions = Subscriptions(context, outbox)
     publisher = Publisher(
@@ -161,6 +162,11 @@ def connect_push_probes(door: PushDoor, metrics: BrokerMetrics) -> None:
         ("penstock_push_redelivered_total", "Of those, sent again", lambda: counters.redelivered),
         ("penstock_push_acknowledged_total", "Messages that members have acknowledged", lambda: counters.acknowledged),
         ("penstock_push_dead_letters_total", "Messages put into dead-letter topics", lambda: counters.dead_lettered),
+        (
+            "penstock_push_too_large_total",
+            "Messages not pushed because they do not fit into a frame",
+            lambda: counters.too_large,
+        ),
         (
             "penstock_expired_messages_total",
             "Messages not pushed because their time was over",

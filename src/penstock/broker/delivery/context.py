@@ -11,6 +11,7 @@ from penstock.cluster.controller.topics_frontend import TopicsFrontend
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import TopicTable
 from penstock.config.settings import PushSettings
+from penstock.net.flow_control import FlowControl
 from penstock.runtime.clock import Clock
 from penstock.storage.metadata.subscriptions import StoredSubscriptions
 
@@ -31,3 +32,5 @@ class DeliveryContext:
     """Creates dead-letter topics."""
     appender: RecordAppender
     """Writes dead letters."""
+    flow: FlowControl
+    """What clients hold, over all doors."""

@@ -1,7 +1,8 @@
 """Dead-letter topics, `<topic>.<subscription>.dead`: messages that were delivered too often and never done.
 
 A dead letter is the message with its key, body and properties; further headers say where it came from. It is on disk
-before its offset counts as done; a crash in between can store it twice.
+before its offset counts as done; a crash in between can store it twice. A message of a packed batch may unpack to more
+than the topic takes: its dead letter has no body and says so.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ from penstock.runtime.clock import Clock
 _MESSAGE_BYTES_MAX = 0x7FFFFFFF
 _MORE_BYTES = 64 * 1024
 """Bytes that the headers of a dead letter and its batch may add to a message."""
+_KEY_BYTES_MAX = 1024
+"""A longer key is left out with the body."""
+_ORIGIN_HEADERS = 7
+TOO_LARGE = frozenset((ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE))
+"""Refusals that are final."""
 
 
 def dead_letter_topic(topic: str, subscription: str) -> str:
@@ -54,13 +60,20 @@ class DeadLetterTopics:
     ) -> Sequence[tuple[DeadLetter, KafkaError | None]]:
         """Store messages of one partition of the topic `source`, given as encoded items.
 
-        Each is returned with None if it is on disk, or with the reason. KafkaError if none can be stored.
+        Each is returned with None if it is on disk, or with the reason; one that is too large is stored without its
+        body. KafkaError if none can be stored.
         """
         topic = await self._topic(source, dead_letter_topic(source, subscription))
         partition = self._partitions.get(topic.name, letters[0][0].partition % topic.partition_count)
         now_ms = self._clock.now_ms()
         records = [_record(subscription, source, letter, item, now_ms) for letter, item in letters]
         outcomes = await self._store(partition, records)
+        refused = [index for index, outcome in enumerate(outcomes) if outcome is not None and outcome.code in TOO_LARGE]
+        if refused:
+            small = [_without_body(records[index]) for index in refused]
+            for index, outcome in zip(refused, await self._store(partition, small), strict=True):
+                if outcome is None or outcome.code is not ErrorCode.INVALID_RECORD:  # which misses the long key
+                    outcomes[index] = outcome
         return [(letter, outcome) for (letter, _), outcome in zip(letters, outcomes, strict=True)]
 
     async def _store(self, partition: Partition, records: Sequence[NewRecord]) -> list[KafkaError | None]:
@@ -111,10 +124,20 @@ def _record(subscription: str, source: str, letter: DeadLetter, item: bytes, now
         "dead-letter-deliveries": str(letter.deliveries),
         "dead-letter-reason": f"not acknowledged after {letter.deliveries} deliveries",
     }
-    own = tuple((name.decode("utf-8", "surrogateescape"), value) for name, value in message.properties)
+    own = ((name.decode("utf-8", "surrogateescape"), value) for name, value in message.properties)
     # The message's own time to live is left out: it ended with the subscription's attempts, and would hide the letter.
+    assert len(origin) == _ORIGIN_HEADERS
     headers = (
         *((name, value) for name, value in own if name != "ttl-ms"),
         *((name, text.encode()) for name, text in origin.items()),
     )
     return NewRecord(message.key, message.body, headers, now_ms)
+
+
+def _without_body(record: NewRecord) -> NewRecord:
+    """A dead letter that is too large for its topic, with nothing but where it came from."""
+    size = len(record.value or b"")
+    note = ("dead-letter-body", f"left out: {size} bytes, which this topic does not take".encode())
+    key = record.key if record.key is None or len(record.key) <= _KEY_BYTES_MAX else None
+    # Empty and not null: in a compacted topic that would delete an earlier letter of the key.
+    return NewRecord(key, b"", (*record.headers[-_ORIGIN_HEADERS:], note), record.timestamp)

@@ -3,7 +3,7 @@
 Their offsets are done when they are on disk there.
 
 While the topic cannot be written they wait: members do not get them again, and other messages are delivered. The write
-is retried after a pause, which doubles up to half a minute.
+is retried after a pause, which doubles up to half a minute. What the topic will never take is given up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 from penstock.broker.delivery.core.poison import DeadLetter
 from penstock.broker.delivery.core.subscription import Subscription
-from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics, dead_letter_topic
+from penstock.broker.delivery.dead_letter_topics import TOO_LARGE, DeadLetterTopics, dead_letter_topic
+from penstock.broker.delivery.large_messages import LargeMessages
 from penstock.broker.delivery.topic_feed import TopicFeed
 from penstock.model.counted import counted
 from penstock.model.errors import KafkaError
@@ -32,14 +33,24 @@ PAUSE_MS_MAX = 30_000
 class DeadLetters:
     """The dead letters of one subscription; one attempt to store them at a time."""
 
-    __slots__ = ("_background", "_clock", "_core", "_feed", "_lock", "_not_before_ms", "_pause_ms", "_topics", "_wake")
+    __slots__ = (
+        "_background", "_clock", "_core", "_feed", "_large", "_lock", "_not_before_ms", "_pause_ms", "_topics",
+        "_wake",
+    )  # fmt: skip
 
     def __init__(
-        self, core: Subscription, feed: TopicFeed, topics: DeadLetterTopics, clock: Clock, wake: Callable[[], None]
+        self,
+        core: Subscription,
+        feed: TopicFeed,
+        topics: DeadLetterTopics,
+        large: LargeMessages,
+        clock: Clock,
+        wake: Callable[[], None],
     ) -> None:
         self._core = core
         self._feed = feed
         self._topics = topics
+        self._large = large
         self._clock = clock
         self._wake = wake
         self._background = Background()
@@ -73,29 +84,36 @@ class DeadLetters:
             waiting = list(those)
             while waiting:
                 now, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
-                problem = await self._store_some(partition, now) or problem
+                error, unread = await self._store_some(partition, now)
+                problem, waiting = error or problem, unread + waiting
         if problem is not None:
             raise problem
 
-    async def _store_some(self, partition: int, letters: list[DeadLetter]) -> Exception | None:
-        """Store messages of one partition. Returns the error of one that could not be stored."""
+    async def _store_some(self, partition: int, letters: list[DeadLetter]) -> tuple[Exception | None, list[DeadLetter]]:
+        """Store messages of one partition. Returns the error of one that could not be stored, and those that would have
+        been too much at once.
+        """
         core = self._core
         found = await self._feed.find(partition, [one.offset for one in letters])
         if found is None:
-            return OSError(f"partition {partition} cannot be read")
+            return OSError(f"partition {partition} cannot be read"), []
         core.counters.expired += found.expired
+        unread = frozenset(found.unread)
         for letter in letters:
-            if letter.offset not in found.messages:  # expired, or no longer in the log
-                core.exhausted.stored(letter)
+            if letter.offset not in found.messages and letter.offset not in unread:
+                core.exhausted.stored(letter)  # expired, too large by now, or no longer in the log
         items = [(one, found.messages[one.offset][0]) for one in letters if one.offset in found.messages]
         problem: KafkaError | None = None
         for letter, error in await self._topics.store(core.name, core.topic, items) if items else ():
             if error is None:
                 core.exhausted.stored(letter)
                 core.counters.dead_lettered += 1
+            elif error.code in TOO_LARGE:
+                core.exhausted.stored(letter)
+                self._large.left_out(core, letter.partition, 1, letter.offset)
             else:
                 problem = error
-        return problem
+        return problem, [letter for letter in letters if letter.offset in unread]
 
     def _failed(self, error: Exception) -> None:
         core = self._core

@@ -17,8 +17,8 @@ from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics
 from penstock.broker.delivery.dead_letters import DeadLetters
 from penstock.broker.delivery.described_members import describe_members
+from penstock.broker.delivery.large_messages import LargeMessages
 from penstock.broker.delivery.outgoing import Outgoing, Sink
-from penstock.broker.delivery.reading.unpacking import Unpacking
 from penstock.broker.delivery.redelivery_reader import RedeliveryReader
 from penstock.broker.delivery.scheduler import Scheduler
 from penstock.broker.delivery.topic_feed import TopicFeed
@@ -51,7 +51,7 @@ class LiveSubscription:
         commits: Commits,
         refreshes: RefreshListener,
         dead_letter_topics: DeadLetterTopics,
-        unpacking: Unpacking,
+        large: LargeMessages,
     ) -> None:
         self.name = core.name
         self.topic = core.topic
@@ -63,9 +63,9 @@ class LiveSubscription:
         wake = self._turn.request
         self._outgoing = Outgoing(core)
         self._sinks = self._outgoing.sinks
-        self._feed = TopicFeed(core, self._outgoing, clock, latency, unpacking, wake)
-        self._redelivery = RedeliveryReader(core, self._feed, self._outgoing, clock, wake)
-        self._dead_letters = DeadLetters(core, self._feed, dead_letter_topics, clock, wake)
+        self._feed = TopicFeed(core, self._outgoing, clock, latency, large, wake)
+        self._redelivery = RedeliveryReader(core, self._feed, self._outgoing, large.unsent, clock, wake)
+        self._dead_letters = DeadLetters(core, self._feed, dead_letter_topics, large, clock, wake)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
         self._is_finishing = False  # the end of a refresh is being stored

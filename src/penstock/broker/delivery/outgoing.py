@@ -39,8 +39,14 @@ class Outgoing:
             items, size = member.take_outgoing()
             sent_bytes += size
             sink = self.sinks.get(member)
-            if sink is not None:
-                sink.send(b"".join(self._frames(items, member.messages_per_frame)))
+            if sink is None:
+                continue
+            frames = self._frames(items, member.messages_per_frame)
+            if size <= FRAME_BYTES:
+                sink.send(b"".join(frames))
+            else:  # not copied once more
+                for frame in frames:
+                    sink.send(frame)
         return sent_bytes
 
     def _frames(self, items: list[bytes], per_frame: int) -> Iterator[bytes]:

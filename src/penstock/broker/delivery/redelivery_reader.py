@@ -8,12 +8,15 @@ from penstock.broker.delivery.core.member import Member
 from penstock.broker.delivery.core.subscription import Subscription
 from penstock.broker.delivery.outgoing import Outgoing
 from penstock.broker.delivery.reading.lookup import Found
+from penstock.broker.delivery.reading.record_encoder import LARGE_ITEM_BYTES
 from penstock.broker.delivery.topic_feed import RETRY_MS, RETRY_MS_MAX, TopicFeed
+from penstock.broker.delivery.unsent import Unsent
 from penstock.broker.progress.partition_cursor import PartitionCursor
 from penstock.runtime.background import Background
 from penstock.runtime.clock import Clock
 
 AT_ONCE = 200
+FIRST = 0  # the due time of messages that go before all others
 
 
 class RedeliveryReader:
@@ -22,16 +25,24 @@ class RedeliveryReader:
     """
 
     __slots__ = (
-        "_background", "_clock", "_core", "_feed", "_outgoing", "_pauses_ms", "_redelivery", "_wake", "is_reading",
+        "_background", "_clock", "_core", "_feed", "_outgoing", "_pauses_ms", "_redelivery", "_unsent", "_wake",
+        "is_reading",
     )  # fmt: skip
 
     def __init__(
-        self, core: Subscription, feed: TopicFeed, outgoing: Outgoing, clock: Clock, wake: Callable[[], None]
+        self,
+        core: Subscription,
+        feed: TopicFeed,
+        outgoing: Outgoing,
+        unsent: Unsent,
+        clock: Clock,
+        wake: Callable[[], None],
     ) -> None:
         self._core = core
         self._redelivery = core.redelivery
         self._feed = feed
         self._outgoing = outgoing
+        self._unsent = unsent
         self._clock = clock
         self._wake = wake
         self._background = Background()
@@ -79,10 +90,15 @@ class RedeliveryReader:
     def _bring(self, cursor: PartitionCursor[Member], offsets: list[int], found: Found) -> None:
         now_ms = self._clock.monotonic_ms()
         self._core.counters.expired += found.expired
+        unread = frozenset(found.unread)
         for offset in offsets:
             message = found.messages.get(offset)
-            if message is None:
+            if offset in unread:
+                self._redelivery.postpone(cursor, offset, FIRST)
+            elif message is None:
                 self._redelivery.gone(cursor, offset)
+            elif len(message[0]) > LARGE_ITEM_BYTES and not self._unsent.has_room(self._core.owners):
+                self._redelivery.postpone(cursor, offset, now_ms + RETRY_MS)
             else:
                 self._redelivery.deal_again(cursor, offset, message[0], message[1], now_ms)
         self._outgoing.send()

@@ -18,11 +18,11 @@ from penstock.broker.delivery.core.refresh import Refresh
 from penstock.broker.delivery.core.rules import Rules
 from penstock.broker.delivery.dead_letter_topics import DeadLetterTopics, dead_letter_topic
 from penstock.broker.delivery.definitions import Definitions
+from penstock.broker.delivery.large_messages import LargeMessages
 from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.live_subscriptions import LiveSubscriptions
 from penstock.broker.delivery.loading import SubscriptionLoader
 from penstock.broker.delivery.outgoing import Sink
-from penstock.broker.delivery.reading.unpacking import Unpacking
 from penstock.broker.delivery.refresh_service import RefreshService
 from penstock.broker.delivery.scheduler import Scheduler
 from penstock.broker.delivery.start_positions import StartPositions
@@ -68,7 +68,8 @@ class Subscriptions:
             appender=context.appender,
             clock=clock,
         )
-        self._unpacking = Unpacking()
+        self._large = LargeMessages(settings.frame_bytes_max, context.flow)
+        self.unsent = self._large.unsent
         rules = Rules(
             ack_timeout_ms=settings.ack_timeout_ms,
             redelivery_delay_ms=settings.redelivery_delay_ms,
@@ -89,7 +90,7 @@ class Subscriptions:
                 commits=self._commits,
                 refreshes=self._refreshes,
                 dead_letter_topics=self._dead_letter_topics,
-                unpacking=self._unpacking,
+                large=self._large,
             ),
         )
 
@@ -121,7 +122,7 @@ class Subscriptions:
         self._topics.unsubscribe(self._live.topic_changed)
         self._live.stop()
         self._refreshes.stop()
-        self._unpacking.close()
+        self._large.unpacking.close()
 
     def save_memory(self) -> None:
         for live in self._live.all():

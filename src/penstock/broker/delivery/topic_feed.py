@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from penstock.broker.delivery.core.subscription import Subscription
+from penstock.broker.delivery.large_messages import LargeMessages
 from penstock.broker.delivery.outgoing import Outgoing
 from penstock.broker.delivery.reading.feed import UNPACKED_BY_ANY_BYTES, Feed
 from penstock.broker.delivery.reading.lookup import Found, find
 from penstock.broker.delivery.reading.record_encoder import Chunk
-from penstock.broker.delivery.reading.unpacking import Unpacking
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TURN_NS
@@ -43,7 +43,8 @@ class PartitionFeed:
 
     __slots__ = (
         "_background", "_chunk", "_clock", "_core", "_cursor", "_failed_at", "_feed", "_is_counted", "_is_preparing",
-        "_latency", "_pause_ms", "_report_ms", "_resets", "_retry", "_retry_ms", "_unpacking", "_wake", "partition",
+        "_item_bytes_max", "_large", "_latency", "_pause_ms", "_report_ms", "_resets", "_retry", "_retry_ms",
+        "_unpacking", "_wake", "partition",
     )  # fmt: skip
 
     def __init__(
@@ -52,7 +53,7 @@ class PartitionFeed:
         core: Subscription,
         clock: Clock,
         latency: Timings,
-        unpacking: Unpacking,
+        large: LargeMessages,
         wake: Callable[[], None],
     ) -> None:
         self.partition = partition
@@ -60,14 +61,16 @@ class PartitionFeed:
         self._cursor = core.cursors[partition.index]
         self._clock = clock
         self._latency = latency
-        self._unpacking = unpacking
+        self._large = large
+        self._unpacking = large.unpacking
+        self._item_bytes_max = large.item_bytes_max(core)
         self._wake = wake
-        self._feed = Feed(partition)
+        self._feed = Feed(partition, self._item_bytes_max)
         self._background = Background()
         self._chunk: Chunk | None = None  # read and not all dealt
         self._resets = self._cursor.resets
         self._is_preparing = False  # a thread reads; nothing else may use the feed
-        self._is_counted = False  # the feed keeps a batch that `unpacking` knows of
+        self._is_counted = False  # `unpacking` knows of what was read
         # After a failed read: where, not before which time, how long that was, and what wakes the subscription then.
         self._failed_at = -1
         self._retry_ms = self._pause_ms = 0
@@ -78,9 +81,14 @@ class PartitionFeed:
     def stop(self) -> None:
         self.partition.remove_data_waiter(self._wake)
         self._background.cancel()
-        self._unpacking.release(self._feed)
+        self._unpacking.release(self)
         if self._retry is not None:
             self._retry.cancel()
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Bytes of what was read and is not dealt, as far as they may be many."""
+        return self._feed.unpacked_bytes + (self._chunk.item_bytes if self._chunk is not None else 0)
 
     def forget(self) -> None:
         """Drop what was read ahead."""
@@ -89,7 +97,7 @@ class PartitionFeed:
 
     def _drop(self) -> None:
         self._feed.forget()
-        self._unpacking.release(self._feed)
+        self._unpacking.release(self)
         self._chunk = None
 
     def check_reset(self) -> None:
@@ -118,6 +126,12 @@ class PartitionFeed:
                 cursor.skip_to(chunk.next_offset)
                 return 1  # the chunk is empty, but reading goes on behind it
             self._chunk = chunk
+        if chunk.has_large:
+            self._is_counted = self._unpacking.note(self)
+            owners = self._core.owners
+            if not self._large.unsent.has_room(owners):
+                self._large.unsent.wait(self._wake, owners)
+                return None
         start = chunk.start
         taken = self._core.dispatch.deal(cursor, chunk.offsets[start:], chunk.items[start:], chunk.keys[start:], now_ms)
         chunk.start = start + taken
@@ -126,6 +140,8 @@ class PartitionFeed:
         if chunk.is_empty:
             cursor.skip_to(chunk.next_offset)
             self._chunk = None
+            if self._is_counted:
+                self._is_counted = self._unpacking.note(self)
         return taken
 
     def _read(self, now_ms: int, wall_ms: int) -> Chunk | None:
@@ -152,7 +168,7 @@ class PartitionFeed:
             )
         except BlockingIOError:
             self._is_preparing = True
-            self._unpacking.release(self._feed)
+            self._unpacking.release(self)
             self._background.start(self._prepare(cursor.next_offset))
             return None
         except KafkaError as error:
@@ -160,8 +176,10 @@ class PartitionFeed:
             return None
         if chunk is not None:
             self._core.counters.expired += chunk.expired
+            if chunk.too_large:
+                self._large.left_out(self._core, partition.index, chunk.too_large, chunk.too_large_at)
         if self._is_counted:
-            self._is_counted = self._unpacking.note(self._feed)
+            self._is_counted = self._unpacking.note(self)
         return chunk
 
     async def _prepare(self, position: int) -> None:
@@ -170,7 +188,7 @@ class PartitionFeed:
                 await self._unpacking.run(self._core.topic, self._feed.prepare_huge)
             else:
                 await asyncio.to_thread(self._feed.prepare, position)
-            self._is_counted = self._unpacking.note(self._feed)
+            self._is_counted = self._unpacking.note(self)
         except (KafkaError, OSError) as error:
             self._fail(error)
         finally:
@@ -205,7 +223,8 @@ class PartitionFeed:
     async def find(self, offsets: list[int]) -> Found | None:
         """Messages by their offsets; None if they cannot be read now."""
         wall_ms, ttl_ms = self._clock.now_ms(), self.partition.config.message_ttl_ms
-        look_up = partial(find, self.partition, tuple(offsets), ttl_ms=ttl_ms, now_ms=wall_ms)
+        limits = {"ttl_ms": ttl_ms, "now_ms": wall_ms, "item_bytes_max": self._item_bytes_max}
+        look_up = partial(find, self.partition, tuple(offsets), **limits)
         try:
             try:
                 return await asyncio.to_thread(look_up, limit=UNPACKED_BY_ANY_BYTES)
@@ -219,7 +238,7 @@ class PartitionFeed:
 class TopicFeed:
     """One feed for each partition; `wake` asks for a turn."""
 
-    __slots__ = ("_clock", "_core", "_feeds", "_latency", "_order", "_outgoing", "_unpacking", "_wake")
+    __slots__ = ("_clock", "_core", "_feeds", "_large", "_latency", "_order", "_outgoing", "_wake")
 
     def __init__(
         self,
@@ -227,14 +246,14 @@ class TopicFeed:
         outgoing: Outgoing,
         clock: Clock,
         latency: Timings,
-        unpacking: Unpacking,
+        large: LargeMessages,
         wake: Callable[[], None],
     ) -> None:
         self._core = core
         self._outgoing = outgoing
         self._clock = clock
         self._latency = latency
-        self._unpacking = unpacking
+        self._large = large
         self._wake = wake
         self._feeds: dict[int, PartitionFeed] = {}
         self._order: list[PartitionFeed] = []  # the one to be read next comes first
@@ -245,7 +264,7 @@ class TopicFeed:
 
     def watch(self, partition: Partition) -> None:
         """Read a further partition."""
-        feed = PartitionFeed(partition, self._core, self._clock, self._latency, self._unpacking, self._wake)
+        feed = PartitionFeed(partition, self._core, self._clock, self._latency, self._large, self._wake)
         self._feeds[partition.index] = feed
         self._order.append(feed)
 

@@ -65,7 +65,7 @@ class PushConnection(asyncio.Protocol):
         "_account", "_busy", "_door", "_frame_since", "_full_since", "_is_fresh", "_is_resting", "_outgoing",
         "_outgoing_bytes", "_principal", "_producers", "_queue", "_reading_paused", "_security", "_splitter",
         "_stranger", "_task", "_ticket", "_transport", "_unanswered", "connection_id", "is_full",
-        "last_received", "last_sent", "login", "memberships", "session", "state",
+        "last_received", "last_sent", "login", "memberships", "session", "state", "unsent_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +107,7 @@ class PushConnection(asyncio.Protocol):
         self._outgoing_bytes = 0
         self._frame_since: float | None = None
         self._full_since = 0.0
+        self.unsent_bytes = 0  # counted while the connection is full
         self._task: asyncio.Task[None] | None = None
 
     # --- asyncio's side ----------------------------------------------------------------------------------------------
@@ -238,20 +239,28 @@ class PushConnection(asyncio.Protocol):
         for live, member in self.memberships.values():
             self._door.subscriptions.leave(live, member)
         self.memberships.clear()
+        self._count_unsent(0)
         self._door.closed(self)
 
     def pause_writing(self) -> None:
         self.is_full = True
         self._full_since = self._door.now()
+        self._count_unsent(self._transport.get_write_buffer_size())
         for live, member in self.memberships.values():
             live.block(member)
         self._adjust_reading()
 
     def resume_writing(self) -> None:
         self.is_full = False
+        self._count_unsent(0)
         for live, member in self.memberships.values():
             live.unblock(member)
         self._adjust_reading()
+
+    def _count_unsent(self, size: int) -> None:
+        if size != self.unsent_bytes:
+            self._door.subscriptions.unsent.count(self, self.session.user, size)
+            self.unsent_bytes = size
 
     @property
     def is_closing(self) -> bool:
@@ -280,6 +289,8 @@ class PushConnection(asyncio.Protocol):
     def send(self, data: bytes) -> None:
         if self.state is State.CLOSING:
             return
+        if len(data) > UNSENT_BYTES_MAX:
+            self.send_ready()  # apart, so that the data are not copied
         if not self._outgoing:
             self._door.outbox.put(self)
         self._outgoing.append(data)
@@ -294,6 +305,8 @@ class PushConnection(asyncio.Protocol):
         outgoing, self._outgoing, self._outgoing_bytes = self._outgoing, [], 0
         self.last_sent = self._door.now()
         self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+        if self.is_full:
+            self._count_unsent(self._transport.get_write_buffer_size())
 
     def refuse(self, message_id: int, error: KafkaError) -> None:
         """Answer a request with an error."""

@@ -149,6 +149,7 @@ class Requests:
             f"{request.client_id or 'push'}-{connection.connection_id}",
             client_id=request.client_id,
             host=connection.session.host,
+            owner=connection.session.user,
             credit=credit,
             messages_per_frame=per_frame,
             is_blocked=connection.is_full,

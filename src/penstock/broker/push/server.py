@@ -22,7 +22,11 @@ from penstock.broker.push.publishing import Publisher
 from penstock.broker.push.requests import Requests
 from penstock.config.settings import Settings
 from penstock.model.errors import ErrorCode
-from penstock.model.limits import FRAME_STALL_MS_MAX
+from penstock.model.limits import (
+    FRAME_BYTES_PER_SECOND_MIN_CROWDED,
+    FRAME_SPARE_MS_MAX_CROWDED,
+    FRAME_STALL_MS_MAX,
+)
 from penstock.net.admission.door import Door
 from penstock.net.admission.ticket import Ticket
 from penstock.net.flow_control import FlowControl
@@ -225,7 +229,14 @@ class PushDoor:
         silent = connection.silent_seconds(now)
         if silent > DEAD_AFTER_INTERVALS * interval - margin:
             connection.fail(f"nothing was heard for {silent:.1f} s; send a HEARTBEAT every {interval:g} s")
+        elif connection.is_full and self.subscriptions.unsent.is_crowded and silent > _patience(connection):
+            connection.fail("the broker holds too much for clients that do not read; read faster, or with less credit")
         elif connection.is_stalled(now - min(FRAME_STALL_MS_MAX / 1000, DEAD_AFTER_INTERVALS * interval)):
             connection.fail("a frame whose bytes stopped coming")
         elif now - connection.last_sent > interval - margin:
             connection.beat()
+
+
+def _patience(connection: PushConnection) -> float:
+    """Seconds that a client may take to read what it was sent while others need the room."""
+    return FRAME_SPARE_MS_MAX_CROWDED / 1000 + connection.unsent_bytes / FRAME_BYTES_PER_SECOND_MIN_CROWDED

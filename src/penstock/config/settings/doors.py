@@ -137,7 +137,8 @@ class PushSettings(Section):
     heartbeat_interval_ms: Annotated[int, Field(ge=100)] = 30_000
     """A side that is silent for this long sends a heartbeat; after three intervals without a byte a peer is dead."""
     frame_bytes_max: Annotated[Bytes, Field(ge=64 * KIB, le=INT32_MAX)] = 16 * MIB
-    """Largest frame of a client."""
+    """Largest frame, in both directions. A longer one of a client closes its connection; a message that does not fit is
+    not pushed, but skipped."""
     commit_interval_ms: Annotated[int, Field(ge=0, le=1_000)] = 20
     """Positions are stored at most this often; changes in between are stored together."""
     subscriptions_max: Count = 100_000

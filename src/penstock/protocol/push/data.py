@@ -79,10 +79,10 @@ def encode_item(
     offset: int,
     timestamp: int,
     raw_properties: bytes,
-    body: bytes | None,
+    body: bytes | memoryview | None,
 ) -> bytes:
     body_length = -1 if body is None else len(body)
-    data = body or b""
+    data = b"" if body is None else body
     total = MESSAGE_OVERHEAD + len(raw_properties) + len(data)
     if key is None and not raw_properties:
         head = _PLAIN_ITEM.pack(partition, delivery_count, -1, total, _TYPE, offset, timestamp, 0, body_length)
@@ -99,16 +99,25 @@ def encode_item(
     )
 
 
+def item_size(key: bytes | None, raw_properties: bytes, body: bytes | memoryview | None) -> int:
+    """Bytes of an encoded item."""
+    return ITEM_BYTES_MIN + (len(key) if key else 0) + len(raw_properties) + (len(body) if body else 0)
+
+
 def with_delivery_count(item: bytes, count: int) -> bytes:
     """The same item, delivered again."""
-    changed = bytearray(item)
-    changed[_DELIVERY_COUNT] = I16.pack(min(count, DELIVERY_COUNT_MAX))
-    return bytes(changed)
+    before, after = item[: _DELIVERY_COUNT.start], memoryview(item)[_DELIVERY_COUNT.stop :]
+    return b"".join((before, I16.pack(min(count, DELIVERY_COUNT_MAX)), after))
 
 
 def data_head(subscription: str, topic: str) -> bytes:
     """The prefix of every DATA payload of a subscription."""
     return text(subscription) + text(topic)
+
+
+def frame_room(subscription: str, topic: str, frame_bytes_max: int) -> int:
+    """The largest item that fits into a frame of this size."""
+    return frame_bytes_max - len(data_head(subscription, topic)) - I16.size
 
 
 def data_frame(head: bytes, items: Sequence[bytes], message_id: int) -> bytes:

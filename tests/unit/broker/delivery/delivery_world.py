@@ -15,6 +15,7 @@ from penstock.broker.records.worker import RecordWorker
 from penstock.config.settings import PushSettings
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
+from penstock.net.flow_control import FlowControl
 from penstock.net.outbox import Outbox
 from penstock.observability.metrics import BrokerMetrics
 from penstock.protocol.push.data import AckRange
@@ -23,6 +24,7 @@ from tests.support.group_requests import log_of
 from tests.support.group_world import HandLog, World
 
 TOPIC, NAME = "t", "sub"
+HELD_BYTES_MAX = 1 << 20
 WAIT_SECONDS = 10.0
 
 
@@ -43,8 +45,11 @@ class Connection:
 class DeliveryWorld:
     """One topic with a partition, and one subscription to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_key: bool = False, **settings: Any) -> None:
+        self._by_key = by_key
+        self._settings = settings
         self.world = World()
+        self.flow = FlowControl(HELD_BYTES_MAX)
         self.log: HandLog  # the partition of __consumer_offsets with the positions
         self.member = Member("m-0")
         self._is_stopped = False
@@ -54,7 +59,7 @@ class DeliveryWorld:
         await world.__aenter__()
         await world.create_topic(TOPIC)
         context = DeliveryContext(
-            settings=PushSettings(commit_interval_ms=0),
+            settings=PushSettings(commit_interval_ms=0, **self._settings),
             clock=world.clock,
             definitions=world.store.subscriptions,
             topics=world.topics,
@@ -63,6 +68,7 @@ class DeliveryWorld:
             worker=RecordWorker(),
             frontend=world.controller.topics,
             appender=RecordAppender(world.topics, BrokerMetrics()),
+            flow=self.flow,
         )
         self.subscriptions = Subscriptions(context, Outbox(asyncio.get_running_loop().call_soon))
         self.subscriptions.load()
@@ -81,7 +87,7 @@ class DeliveryWorld:
             self.subscriptions.stop()
 
     async def create(self) -> None:
-        await self.subscriptions.create(NAME, TOPIC, Start(), by_key=False, owner="")
+        await self.subscriptions.create(NAME, TOPIC, Start(), by_key=self._by_key, owner="")
 
     async def delete_topic(self) -> None:
         topic = self.world.topics.get(TOPIC)

@@ -6,7 +6,8 @@ from __future__ import annotations
 class DeliveryCounters:
     """Messages since the start of the node. They only rise."""
 
-    __slots__ = ("acknowledged", "dead_lettered", "delivered", "expired", "redelivered")
+    __slots__ = ("acknowledged", "dead_lettered", "delivered", "expired", "redelivered", "too_large")
 
     def __init__(self) -> None:
         self.delivered = self.redelivered = self.acknowledged = self.expired = self.dead_lettered = 0
+        self.too_large = 0

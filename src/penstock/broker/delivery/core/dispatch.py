@@ -246,8 +246,11 @@ class Dispatch:
         if not self.members or self.keys.waiting_count >= WAITING_MAX:
             return False
         owner = self.keys.owner(slot, self.members.values())
+        must_wait = owner.room <= 0 or owner.waiting or owner.outgoing_bytes > OUTGOING_BYTES_MAX
+        if must_wait and len(item) > OUTGOING_BYTES_MAX:
+            return False  # it is too large to be kept: all keys behind it wait, too
         self.keys.took(slot, owner, cursor.partition, offset)
-        if owner.room <= 0 or owner.waiting or owner.outgoing_bytes > OUTGOING_BYTES_MAX:
+        if must_wait:
             cursor.keep_available(offset, message)
             self.keys.wait(owner, Waiting(cursor, offset, message, slot, item))
         else:

@@ -33,7 +33,7 @@ class Member:
 
     __slots__ = (
         "client_id", "credit", "full_credit", "host", "in_flight", "is_blocked", "is_queued", "member_id",
-        "messages_per_frame", "outgoing", "outgoing_bytes", "waiting",
+        "messages_per_frame", "outgoing", "outgoing_bytes", "owner", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -42,6 +42,7 @@ class Member:
         *,
         client_id: str = "",
         host: str = "",
+        owner: str = "",
         credit: int = 100,
         messages_per_frame: int = 10,
         is_blocked: bool = False,
@@ -49,6 +50,7 @@ class Member:
         self.member_id = member_id
         self.client_id = client_id
         self.host = host
+        self.owner = owner
         self.credit = self.full_credit = credit
         self.messages_per_frame = messages_per_frame
         self.in_flight = 0

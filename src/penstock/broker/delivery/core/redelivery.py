@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 
-from penstock.broker.delivery.core.dispatch import NEVER, Dispatch
+from penstock.broker.delivery.core.dispatch import NEVER, OUTGOING_BYTES_MAX, Dispatch
 from penstock.broker.delivery.core.member import Member, MemberCursor, Message
 from penstock.broker.delivery.core.poison import Exhausted, Suspects
 from penstock.broker.delivery.core.rules import Rules
@@ -55,8 +55,11 @@ class Redelivery:
         message = cursor.get(offset)
         if message is None or message.holder is not None:
             return  # answered meanwhile
-        if not self._dispatch.can_deal() or not self._dispatch.place(cursor, offset, message, item, key, now_ms):
+        if not self._dispatch.can_deal():
             self.postpone(cursor, offset, now_ms)
+        elif not self._dispatch.place(cursor, offset, message, item, key, now_ms):
+            is_large = len(item) > OUTGOING_BYTES_MAX  # the member of its key has no room, others may have
+            self.postpone(cursor, offset, now_ms + self._rules.redelivery_delay_ms if is_large else now_ms)
 
     def gone(self, cursor: MemberCursor, offset: int) -> None:
         """Mark a message as done that has expired, or is no longer in the log."""

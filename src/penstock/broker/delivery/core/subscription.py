@@ -67,6 +67,11 @@ class Subscription:
         return self.dispatch.members
 
     @property
+    def owners(self) -> set[str]:
+        """The owners of all members."""
+        return {member.owner for member in self.members.values()}
+
+    @property
     def in_flight(self) -> int:
         return self.dispatch.in_flight
 

@@ -11,11 +11,12 @@ for the largest.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable
 from mmap import mmap
 from typing import cast
 
-from penstock.broker.delivery.reading.record_encoder import Chunk, RecordEncoder, Wanted
+from penstock.broker.delivery.reading.record_encoder import ITEM_BYTES_MAX, Chunk, RecordEncoder, Wanted
 from penstock.cluster.partition import Partition
 from penstock.model.aborted_filter import AbortedFilter, AbortedTransaction, has_transactions
 from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, iter_headers
@@ -77,6 +78,11 @@ class BatchCursor:
         """Bytes of the open batch, if it was compressed."""
         return 0 if self._payload is self._records else len(self._payload)
 
+    def let_go(self) -> None:
+        """Give up the open batch."""
+        payload, self._payload = self._payload, b""
+        _free(payload)
+
     def open_batch(self, limit: int = STORED_DECOMPRESSED_BYTES_MAX) -> bool:
         """Go to the next batch with messages, and unpack it; False at the end.
 
@@ -121,32 +127,36 @@ class BatchCursor:
         now_ms: int,
         limit: int = 1 << 31,
         wanted: Wanted | None = None,
+        item_bytes_max: int = ITEM_BYTES_MAX,
     ) -> None:
-        """Go over up to `limit` records of the open batch, and add those from `start` on that are wanted to a chunk."""
+        """Go over up to `limit` records of the open batch, and add those from `start` on that are wanted to a chunk,
+        until it is full.
+        """
         header = self.header
         assert header is not None
-        reader = RecordEncoder(chunk, partition, start, ttl_ms, now_ms, wanted)
+        reader = RecordEncoder(chunk, partition, start, ttl_ms, now_ms, wanted, item_bytes_max)
         count = min(limit, self._left)
         position, end = self._place
         try:
-            position = reader.walk(self._payload, position, end, header, count)
+            count, position = reader.walk(self._payload, position, end, header, count)
         except (ValueError, IndexError) as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"offset {header.base_offset}: {error}") from error
         self._left -= count
         self._place = (position, end)
         if not self._left:
             self.header = None
-            self._payload = b""
+            self.let_go()
             chunk.next_offset = header.base_offset + header.last_offset_delta + 1
 
 
 class Feed:
-    """The place in one partition from which reading goes on."""
+    """The place in one partition from which reading goes on. Messages above `item_bytes_max` are left out."""
 
-    __slots__ = ("_cursor", "partition")
+    __slots__ = ("_cursor", "_item_bytes_max", "partition")
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, item_bytes_max: int = ITEM_BYTES_MAX) -> None:
         self.partition = partition
+        self._item_bytes_max = item_bytes_max
         self._cursor: BatchCursor | None = None
 
     def next_chunk(self, position: int, *, ttl_ms: int, now_ms: int, wanted: Wanted | None) -> Chunk | None:
@@ -173,9 +183,10 @@ class Feed:
                 unpacked_bytes += cursor.unpacked_bytes
             limit = CHUNK_RECORDS - len(chunk.offsets)
             cursor.take(
-                chunk, self.partition.index, start=position, ttl_ms=ttl_ms, now_ms=now_ms, limit=limit, wanted=wanted
-            )
-            if unpacked_bytes > CHUNK_UNPACKED_BYTES:
+                chunk, self.partition.index, start=position, ttl_ms=ttl_ms, now_ms=now_ms, limit=limit, wanted=wanted,
+                item_bytes_max=self._item_bytes_max,
+            )  # fmt: skip
+            if unpacked_bytes > CHUNK_UNPACKED_BYTES or chunk.is_full:
                 break
         return chunk
 
@@ -207,7 +218,9 @@ class Feed:
 
     def forget(self) -> None:
         """Drop everything that was read; reading begins again at a position."""
-        self._cursor = None
+        if self._cursor is not None:
+            self._cursor.let_go()
+            self._cursor = None
 
     def _open(self, position: int, *, wait: bool) -> BatchCursor:
         # The last batch is kept in memory for readers at the end of the log: a message that has just arrived costs no
@@ -229,6 +242,12 @@ def _kept(unpacked: Buffer) -> bytes:
     unpacked.release()
     mapped.resize(size)
     return cast("bytes", mapped)
+
+
+def _free(payload: bytes | mmap) -> None:
+    """Give the memory of a very large batch back in a thread: it takes the system some 50 ms."""
+    if isinstance(payload, mmap) and len(payload) > UNPACKED_BY_ANY_BYTES:
+        threading.Thread(target=payload.close, name="penstock-free", daemon=True).start()
 
 
 def _open_at_once(cursor: BatchCursor) -> bool:

@@ -8,13 +8,20 @@ batch and unpacks it again when it goes on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from penstock.broker.delivery.reading.feed import Feed
 from penstock.model.limits import STORED_DECOMPRESSED_BYTES_MAX
 from penstock.runtime.fair_threads import FairThreads
 
 T = TypeVar("T")
+
+
+class Reader(Protocol):
+    """What was read of a partition and is not sent yet."""
+
+    @property
+    def unpacked_bytes(self) -> int: ...
+    def forget(self) -> None: ...
 
 
 class Unpacking:
@@ -23,7 +30,7 @@ class Unpacking:
     def __init__(self, held_bytes_max: int = STORED_DECOMPRESSED_BYTES_MAX) -> None:
         self._held_bytes_max = held_bytes_max
         self._thread = FairThreads(1, "penstock-unpack")
-        self._held: dict[Feed, int] = {}  # bytes; the feed that was read longest ago comes first
+        self._held: dict[Reader, int] = {}  # bytes; the feed that was read longest ago comes first
         self.held_bytes = 0
 
     def close(self) -> None:
@@ -33,7 +40,7 @@ class Unpacking:
         """Call a function that unpacks what is too large for several threads at a time. Owners take turns."""
         return await self._thread.run(owner, function)
 
-    def note(self, feed: Feed) -> bool:
+    def note(self, feed: Reader) -> bool:
         """Count what a feed keeps, and let others drop theirs if it is too much together. False if it keeps nothing."""
         self.release(feed)
         size = feed.unpacked_bytes
@@ -47,6 +54,6 @@ class Unpacking:
             oldest.forget()
         return True
 
-    def release(self, feed: Feed) -> None:
+    def release(self, feed: Reader) -> None:
         """Count a feed no longer: it has read or dropped its batch, or is about to go to the next."""
         self.held_bytes -= self._held.pop(feed, 0)
