@@ -160,6 +160,42 @@ def test_the_consumer_application_logs_in(broker: PushLoginProcess, config: Path
     assert USERS["alice"] not in edge.log_file.read_text()
 
 
+def test_the_consumer_application_says_that_it_lacks_a_right_or_a_login(
+    broker: PushLoginProcess, tmp_path: Path
+) -> None:
+    topic, config = unique_name(), tmp_path / "bob.properties"
+    group = f"{topic}-edge"
+    needed = ((TOPIC, topic), (GROUP, group))
+    with RawClient(broker.host, broker.port) as admin:
+        admin.create_topic(topic)
+    login = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username={}\nsasl.password={}\n"
+    config.write_text(login.format(unique_name("nobody"), "not-the-word"))
+    variables = {"CONSUMER_TYPE": "plain", "CONSUMER_TOPIC": topic, "CONSUMER_GROUP": group}
+    port, told = broker.ports["BARE"], f"this principal may not read topic {topic} as group {group}; an administrator"
+    edge = EdgeProcess(tmp_path / "edge", port, **variables, PENSTOCK_COMMAND_CONFIG=str(config))
+    edge.start()
+    try:
+        wait_until(lambda: "check sasl.username and sasl.password" in str(problems(edge)), what="no login is a problem")
+        edge.stop()
+        config.write_text(login.format("bob", USERS["bob"]))
+        edge.start()
+        wait_until(lambda: told in str(problems(edge)), what="no right is a problem")
+        (line,) = [line for line in edge.log_file.read_text().splitlines() if told in line]
+        assert " ERROR " in line
+        assert f"--operation Read --topic {topic} --group {group}" in line
+        with RawClient(broker.host, broker.port) as admin:
+            AclClient(admin).created(*(rule(kind, name, principal="User:bob") for kind, name in needed))
+        wait_until(lambda: problems(edge) == [], what="the right is there")
+        edge.wait_for("feed", "subscribed")
+    finally:
+        edge.kill9()
+
+
+def problems(edge: EdgeProcess) -> list[str]:
+    found: list[str] = edge.get("/health").body["problems"]
+    return found
+
+
 def test_properties_that_do_not_fit_together_end_the_command(tmp_path: Path) -> None:
     path = tmp_path / "half.properties"
     path.write_text("security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.password=not-the-word\n")

@@ -88,7 +88,8 @@ class Application:
 
     def health(self) -> HealthBody:
         active = self.store.active
-        problems = [problem for problem in (self._feed.problem(), active.problem) if problem is not None]
+        found = (self._feed.problem(), self._feed.refusal, active.problem)
+        problems = [problem for problem in found if problem is not None]
         problems += self._port.problems()
         if self._running is not None and self._running.done() and not problems:
             problems.append("the feed has ended; start the application again")

@@ -26,6 +26,7 @@ from penstock.edge.errors import Diverged, Unstorable
 from penstock.edge.handlers import Handler
 from penstock.edge.messages import Incoming, Place
 from penstock.edge.refreshing import Refreshing
+from penstock.edge.refusal import refusal_of
 from penstock.edge.settings import EdgeSettings
 from penstock.edge.store import Store
 from penstock.protocol.push.messages import Reset
@@ -66,6 +67,8 @@ class Feed:
         restore: Callable[[], Awaitable[None]],
     ) -> None:
         self.state = "starting"
+        self.refusal: str | None = None
+        """Why the broker does not let this application subscribe, with the fix; None if it does, or is away."""
         self.counts = FeedCounts()
         self._settings = settings
         self._store = store
@@ -138,7 +141,8 @@ class Feed:
                 self._diverged = str(error)
                 logger.error("%s", error)
             except (BrokerClientError, Unstorable) as error:
-                self._says(str(error))
+                self.refusal = refusal_of(error, self._settings)
+                self._says(self.refusal or str(error), logging.INFO if self.refusal is None else logging.ERROR)
                 await self._pause(backoff.next_s())
         self._says("stopped")
 
@@ -156,6 +160,7 @@ class Feed:
             self._client = client
             await self._ask_before_joining(client)
             await worker.start(self)
+            self.refusal = None
             self._says(_SUBSCRIBED)
             self.counts.sessions += 1
             backoff.reset()
@@ -247,10 +252,10 @@ class Feed:
         except TimeoutError:
             pass
 
-    def _says(self, state: str) -> None:
+    def _says(self, state: str, level: int = logging.INFO) -> None:
         if state != self.state:
             self.state = state
-            logger.info("%s", state)
+            logger.log(level, "%s", state)
 
 
 def _incoming(message: Message) -> Incoming:
