@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from penstock.bulk.errors import BulkError, Damaged, Missing, Unfit
-from penstock.cli.kafka.client import client_security, connect
+from penstock.cli.kafka.client import client_security, connect, explain_misfit
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import Output, note
+from penstock.cli.terminal.rights import REFUSALS
 from penstock.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 CLIENT_ID = "penstock-bulk"
 GO_ON = "the same command continues from there"
+RIGHTS = "an administrator allows it with `penstock security acl add`; docs/bulk.md#rights has the rules for a job"
 
 _CODES: dict[type[BulkError], ExitCode] = {
     Missing: ExitCode.NOT_FOUND,
@@ -49,9 +51,26 @@ def open_cluster(bootstrap: str) -> Cluster:
     from penstock.client.cluster import Cluster
 
     connect(bootstrap)
+    cluster = Cluster(parse_addresses(bootstrap), client_id=CLIENT_ID, security=client_security())
+    _check_answers(cluster)
     # Rows are created by the ten thousand and never form cycles; the collector took a third of the time.
     gc.set_threshold(100_000, 50, 100)
-    return Cluster(parse_addresses(bootstrap), client_id=CLIENT_ID, security=client_security())
+    return cluster
+
+
+def _check_answers(cluster: Cluster) -> None:
+    """CommandError if the broker hangs up because we do not log in, or not as it wants: no attempt would help."""
+    from penstock.client.cluster import METADATA_VERSION
+    from penstock.client.connection import BrokerUnavailable
+    from penstock.protocol.kafka.apis import METADATA
+
+    try:
+        cluster.any_connection().call(METADATA, METADATA_VERSION, topics=[], allow_auto_topic_creation=False)
+    except BrokerUnavailable as error:
+        cluster.forget()
+        misfit = explain_misfit()
+        if misfit is not None:
+            raise misfit from error
 
 
 @contextmanager
@@ -73,6 +92,7 @@ def readable_errors() -> Iterator[None]:
     except KafkaError as error:
         is_missing = error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         hint = "was it deleted meanwhile?" if is_missing else _HINTS.get(error.code, "")
+        hint = RIGHTS if error.code in REFUSALS else hint
         raise CommandError(str(error), ExitCode.NOT_FOUND if is_missing else ExitCode.FAILURE, hint=hint) from error
     except KeyboardInterrupt:
         note(f"interrupted; committed work is kept, and {GO_ON}")

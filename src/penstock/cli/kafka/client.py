@@ -266,6 +266,12 @@ def translated(what: str = "") -> Iterator[None]:
         raise explain(error.args[0], what) from error
 
 
+def explain_misfit(prefix: str = "") -> CommandError | None:
+    """Explain why the broker of this command hangs up, if the properties do not fit its port."""
+    misfit = None if _connected is None else _connected.misfit()
+    return None if misfit is None else CommandError(f"{prefix}{misfit}", hint=_GIVE_PROPERTIES)
+
+
 def explain_stray(error: Exception) -> CommandError | None:
     """Explain an exception that no command expected, if it is one of the library."""
     library = sys.modules.get("confluent_kafka")  # not loaded: not the library's
@@ -283,9 +289,9 @@ def explain(error: Any, what: str = "") -> CommandError:
     text = error.str() or error.name()
     prefix = f"{what}: " if what else ""
     if code in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE):
-        misfit = None if _connected is None else _connected.misfit()
+        misfit = explain_misfit(prefix)
         if misfit is not None:
-            return CommandError(f"{prefix}{misfit}", hint=_GIVE_PROPERTIES)
+            return misfit
         hint = "check that it is a Kafka port, and that the address it advertises can be reached from here"
         return CommandError(f"{prefix}the broker does not answer ({text})", ExitCode.UNREACHABLE, hint=hint)
     if code in (KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE):
