@@ -249,13 +249,16 @@ def test_commands_log_in_with_their_properties(family: Family, tmp_path: Path) -
         path.write_text("".join(f"{name}={value}\n" for name, value in family.leaf.properties_of(user).items()))
         return path
 
-    commands, admin = CommandLine(None), properties("admin")
+    commands, admin, stranger = CommandLine(None), properties("admin"), properties("stranger")
     listed = commands("registry", "list", "--registry", family.registry.url, "--command-config", admin, "-o", "json")
     assert [each["nodeId"] for each in listed.json] == ["root-1", "l2-a", "local-1"]
     status = commands("pipe", "status", "--url", family.leaf.url, "--command-config", admin, "-o", "json")
     assert json.loads(status.out)["parentUrl"] == family.middle.url
-    refused = commands("pipe", "reset", "--url", family.leaf.url, "--command-config", properties("stranger"), code=1)
-    assert "this principal may not do that to the cluster; an administrator allows it" in refused.err
+    refused = commands("pipe", "reset", "--url", family.leaf.url, "--command-config", stranger, code=1)
+    allowed_by = "this principal may not do that to the cluster; an administrator allows it with"
+    assert f"{allowed_by} `penstock security acl add`" in refused.err
+    told = commands("registry", "list", "--registry", family.registry.url, "--command-config", stranger, code=1).err
+    assert f"{allowed_by} a rule in the policy file (acl.policy_file)" in told
     without = commands("registry", "list", "--registry", family.registry.url, code=1)
     assert "is not trusted" in without.err
     assert "ssl.ca.location" in without.err

@@ -300,6 +300,15 @@ def test_an_authorizer_that_is_not_there_is_no_reason_to_start_without(tmp_path:
     assert load(path, {}).settings.acl.super_users == ("User:a", "User:CN=b,OU=c")
 
 
+def test_names_about_connections_between_brokers_are_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    names = ("inter.broker.listener.name", "security.inter.broker.protocol", "sasl.mechanism.inter.broker.protocol")
+    path.write_text("listeners=PLAINTEXT://127.0.0.1:9092\n" + "".join(f"{name}=PLAIN\n" for name in names))
+    ignored = load(path, {}).ignored
+    assert [each.name for each in ignored] == list(names)
+    assert {each.reason for each in ignored} == {"this node is the only broker, and opens no connections to others"}
+
+
 @pytest.mark.feature("F-11")
 def test_a_server_that_is_not_to_be_protected_does(tmp_path: Path) -> None:
     path = tmp_path / "server.yml"

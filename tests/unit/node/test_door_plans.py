@@ -175,6 +175,16 @@ NO_LOGIN = "takes clients without a login, and"
 ACL = {"enabled": True}
 
 
+def test_a_host_that_does_not_exist_is_called_that() -> None:
+    settings = settings_of(kafka={"host": "no..host"}, push={"host": "127.0.0.1"})
+    with pytest.raises(SettingsError) as caught:
+        check_exposure(plan_doors(settings), settings)
+    assert str(caught.value) == (
+        "the door PLAINTEXT at no..host:9092 cannot be opened: there is no host of that name; correct it, or listen on"
+        " 127.0.0.1"
+    )
+
+
 @pytest.mark.parametrize(
     ("sections", "told"),
     [
@@ -182,7 +192,7 @@ ACL = {"enabled": True}
             {"kafka": {"host": "0.0.0.0"}},
             [f"PLAINTEXT at 0.0.0.0:9092 is PLAINTEXT: {OPEN}", f"PUSH at 0.0.0.0:9999 is PLAINTEXT: {OPEN}"],
         ),
-        ({"http": {"host": "::"}}, [f"HTTP at :::8080 is PLAINTEXT: {OPEN}"]),
+        ({"http": {"host": "::"}}, [f"HTTP at [::]:8080 is PLAINTEXT: {OPEN}"]),
         (
             {"kafka": {"host": "192.0.2.1"}, "push": {"host": "127.0.0.1"}, "acl": ACL},
             [f"PLAINTEXT at 192.0.2.1:9092 is PLAINTEXT: {OPEN}"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.config.references.entry import Becomes, Entry, NoEffect, Values
+from penstock.config.references.entry import TEXT, Becomes, Entry, NoEffect, Values
 
 _AUTHORIZERS = frozenset(
     {"org.apache.kafka.metadata.authorizer.StandardAuthorizer", "kafka.security.authorizer.AclAuthorizer"}
@@ -24,11 +24,15 @@ def _oldest_version(value: object) -> object:
 
 
 _PEM = Values("PEM; convert a JKS or PKCS12 store with `openssl pkcs12`", lambda value: str(value).upper() == "PEM")
+_NO_OTHERS = "this node is the only broker, and opens no connections to others"
 
 KEYS: Mapping[str, Entry] = {
     "listeners": Becomes(("listeners.addresses",)),
     "advertised.listeners": Becomes(("listeners.advertised",)),
     "listener.security.protocol.map": Becomes(("listeners.protocols",)),
+    "inter.broker.listener.name": NoEffect(TEXT, _NO_OTHERS),
+    "security.inter.broker.protocol": NoEffect(TEXT, _NO_OTHERS),
+    "sasl.mechanism.inter.broker.protocol": NoEffect(TEXT, _NO_OTHERS),
     "ssl.keystore.type": NoEffect(_PEM, "all files are PEM", usual="PEM"),
     "ssl.keystore.location": Becomes(("tls.certificate_file",), note="PEM, with the key in it or in `tls.key_file`"),
     "ssl.key.password": Becomes(("tls.key_password",)),

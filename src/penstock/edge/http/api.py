@@ -44,7 +44,7 @@ from penstock.edge.store import Store
 from penstock.model.errors import KafkaError
 from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.server import WebApplication, documented
-from penstock.net.http.session_gate import SessionGate, denied, is_stranger, on_cluster, session_of
+from penstock.net.http.session_gate import SessionGate, denied_by_file, is_stranger, on_cluster, session_of
 from penstock.security.access import Access
 from penstock.security.resources import Operation
 
@@ -89,7 +89,7 @@ def edge_app(store: Store, service: EdgeService, access: Access, login: RequestL
         description="A copy of a topic that answers while the broker is away.",
     )
     add_handlers(app)
-    app.add_exception_handler(KafkaError, denied)
+    app.add_exception_handler(KafkaError, denied_by_file)
     app.add_middleware(SessionGate, access=access, login=login)
     _add_messages(app, Reader(store), [*CHECKED, Depends(_on_topic(access, store.state.topic))])
     _add_figures(app, store, service, access)

@@ -165,20 +165,29 @@ def on_cluster(access: Access, operation: Operation) -> Callable[[Request], Awai
     return check
 
 
-_ALLOWED_BY = "an administrator allows it with `penstock security acl add`"
 _REFUSALS = {
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: f"this principal may not do that to the cluster; {_ALLOWED_BY}",
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: f"this principal may not do that to the topic; {_ALLOWED_BY}",
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: f"this principal may not do that to the group; {_ALLOWED_BY}",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "this principal may not do that to the cluster",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "this principal may not do that to the topic",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "this principal may not do that to the group",
 }
 
 
 async def denied(request: Request, error: Exception) -> Response:
     """The answer to a KafkaError of an access check, for applications whose routes raise no other KafkaErrors."""
+    return _denied(request, error, "an administrator allows it with `penstock security acl add`")
+
+
+async def denied_by_file(request: Request, error: Exception) -> Response:
+    """The same at the port of a process that has the rules of its policy file and no others."""
+    return _denied(request, error, "an administrator allows it with a rule in the policy file (acl.policy_file)")
+
+
+def _denied(request: Request, error: Exception, fix: str) -> Response:
     from starlette.responses import Response
 
     assert isinstance(error, KafkaError)
-    text = error.message or _REFUSALS.get(error.code, error.code.name)
+    refusal = _REFUSALS.get(error.code)
+    text = error.message or (error.code.name if refusal is None else f"{refusal}; {fix}")
     body = problem_body(HTTPStatus.FORBIDDEN, text, request.url.path, error=error.code.name)
     return Response(body, status_code=HTTPStatus.FORBIDDEN, media_type=PROBLEM_TYPE)
 

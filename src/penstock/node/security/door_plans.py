@@ -18,7 +18,7 @@ from penstock.config.settings import Section, Settings, TlsSettings
 from penstock.config.settings.secret import is_reference
 from penstock.config.settings.security import PROTOCOLS, NamedAddress, named_addresses, named_protocols
 from penstock.config.shown_value import is_secret
-from penstock.net.endpoint import Endpoint
+from penstock.net.endpoint import Endpoint, bracketed
 from penstock.net.networks import TCP, network_name
 from penstock.node.errors import SettingsError
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
@@ -52,7 +52,9 @@ class DoorPlan:
     """The address that clients are given; None: the one they came in on. A port of 0 is the one they came in on."""
 
     def __str__(self) -> str:
-        return f"{self.security.name} at {self.host}" + (f":{self.port}" if self.network == TCP else "")
+        return f"{self.security.name} at " + (
+            f"{bracketed(self.host)}:{self.port}" if self.network == TCP else self.host
+        )
 
 
 class DoorPlans(NamedTuple):

@@ -19,6 +19,7 @@ from penstock.security.tls.options import ClientAuth
 logger = logging.getLogger(__name__)
 
 PLAIN = "PLAIN"
+UNKNOWN = "there is no host of that name; correct it, or listen on 127.0.0.1"
 _ANYONE = (str(ANONYMOUS), EVERYONE)
 WAYS_OUT = (
     "run `penstock security init` to make certificates, an administrator and the settings, listen on 127.0.0.1, or"
@@ -28,9 +29,11 @@ WAYS_OUT = (
 
 def check_exposure(plans: DoorPlans, settings: Settings, ways_out: str = WAYS_OUT) -> list[str]:
     """The doors that are open to other machines without protection, if the user accepts that; SettingsError if not."""
-    found = [problem for plan in _reachable(plans) for problem in _problems(plan, settings)]
+    reachable = _reachable(plans)
+    found = [problem for plan in reachable for problem in _problems(plan, settings)]
     if found and not settings.security.insecure:
-        raise SettingsError("\n".join((*found, ways_out)))
+        unknown = [f"the door {plan} cannot be opened: {UNKNOWN}" for plan in reachable if not _resolved(plan.host)]
+        raise SettingsError("\n".join(unknown or (*found, ways_out)))
     return found
 
 
@@ -97,8 +100,13 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         pass
+    found = _resolved(host)
+    return bool(found) and all(ipaddress.ip_address(address.partition("%")[0]).is_loopback for address in found)
+
+
+def _resolved(host: str) -> set[str]:
+    """The addresses that a host is; none if there is no such name."""
     try:
-        found = {address[4][0] for address in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
-    except OSError:
-        return False
-    return bool(found) and all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in found)
+        return {str(address[4][0]) for address in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except (OSError, UnicodeError):  # the latter for what cannot be a name
+        return set()

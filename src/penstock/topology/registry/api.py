@@ -21,7 +21,7 @@ from penstock import __version__
 from penstock.model.errors import KafkaError
 from penstock.net.http.problem import PROBLEM_TYPE
 from penstock.net.http.server import WebApplication
-from penstock.net.http.session_gate import denied, on_cluster, session_of
+from penstock.net.http.session_gate import denied_by_file, on_cluster, session_of
 from penstock.security.access import Access
 from penstock.security.principal import ANONYMOUS
 from penstock.security.resources import Operation
@@ -64,7 +64,7 @@ def registry_app(service: RegistryService, access: Access) -> FastAPI:
         responses=_problems(HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.SERVICE_UNAVAILABLE),
     )
     add_handlers(app)
-    app.add_exception_handler(KafkaError, denied)
+    app.add_exception_handler(KafkaError, denied_by_file)
     app.include_router(_Routes(service, access).router)
     return app
 

@@ -19,7 +19,7 @@ from penstock.model.errors import KafkaError
 from penstock.net.http.bounded import Bounded
 from penstock.net.http.login.request_login import RequestLogin
 from penstock.net.http.server import problem
-from penstock.net.http.session_gate import SessionGate, denied, is_stranger, session_of
+from penstock.net.http.session_gate import SessionGate, denied_by_file, is_stranger, session_of
 from penstock.observability.exposition import CONTENT_TYPE
 from penstock.observability.metrics import Probe
 from penstock.security.access import Access
@@ -74,7 +74,7 @@ def registry_site(
             Route("/metrics", Bounded(request_response(page), SCRAPES_MAX, "scrapes"), methods=["GET"]),
             Mount(PREFIX, registry_app(service, access)),
         ],
-        exception_handlers={HTTPException: _not_here, KafkaError: denied},
+        exception_handlers={HTTPException: _not_here, KafkaError: denied_by_file},
     )
     app.add_middleware(SessionGate, access=access, login=login)
     return app
