@@ -38,6 +38,7 @@ def test_the_unit_is_what_the_page_says() -> None:
     assert int(service["LimitNOFILE"]) > limits, "the defaults fit into it"
     assert int(service["TimeoutStopSec"]) * 1000 > Settings().kafka.shutdown_timeout_ms
     assert service["RestartPreventExitStatus"] == "2"
+    assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"
     assert f"/var/lib/{service['StateDirectory']}" == "/var/lib/penstock"
 
 
