@@ -13,7 +13,8 @@ from kio.schema.errors import ErrorCode
 from tests.support import batches
 from tests.support.batches import Record
 from tests.support.broker_process import BrokerProcess
-from tests.support.raw_client import RawClient
+from tests.support.raw_client import RawClient, unique_name
+from tests.support.transaction_client import V1, TransactionClient
 from tests.support.undisturbed import nobody_waits
 from tests.support.waiting import wait_until
 from tests.support.wire import encode_request, frame
@@ -189,6 +190,18 @@ def test_very_many_partitions_in_one_request(
         answer = client.receive_frame()
     assert len(answer) > 6 * MANY_TIMES
     assert client.log_end(topic) <= 2
+
+
+def test_logs_of_very_many_partitions_are_opened_for_a_transaction(
+    client: RawClient, connect: Callable[[], RawClient], broker: BrokerProcess
+) -> None:
+    topic = unique_name()
+    client.settimeout(60.0)
+    assert client.create_topics_answer(topic, num_partitions=10_000).error_code == ErrorCode.none
+    producer = TransactionClient(client, topic, V1).init()
+    with nobody_waits(connect(), broker):
+        assert set(producer.add(topic, *range(10_000))) == {ErrorCode.none}
+    producer.abort()
 
 
 def test_one_transactional_id_again_and_again(

@@ -12,6 +12,7 @@ Kafka 4.3 writes version 1 where `transaction.version` is above 0; so do we.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 
 from penstock.broker.coordination import record_primitives as wire
@@ -57,15 +58,15 @@ def _encode_partitions(transaction: Transaction) -> bytes:
     out = bytearray(wire.unsigned_varint(len(topics) + 1))
     for topic, indexes in topics.items():
         out += wire.compact_string(topic) + wire.unsigned_varint(len(indexes) + 1)
-        out += b"".join(INT32.pack(index) for index in indexes) + b"\0"
+        out += struct.pack(f">{len(indexes)}i", *indexes) + b"\0"
     return bytes(out)
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     topics: dict[str, list[int]] = {}
-    for topic, index in sorted(partitions):
+    for topic, index in partitions:
         topics.setdefault(topic, []).append(index)
-    return topics
+    return {topic: sorted(topics[topic]) for topic in sorted(topics)}
 
 
 def _encode_tags(transaction: Transaction) -> bytes:
