@@ -9,8 +9,12 @@ from typing import Any
 from kio.schema.errors import ErrorCode
 
 from penstock.model.batch_builder import NewRecord, build_batch
+from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
+from tests.support.transaction_client import V2, TransactionClient
+from tests.support.undisturbed import nobody_waits
 from tests.support.waiting import wait_until
+from tests.support.wire import encode_request, frame
 
 PARTITIONS = 1_200
 UNKNOWN = 7
@@ -52,3 +56,41 @@ def test_so_are_those_that_expect_no_answer(client: RawClient, connect: Callable
     sender.send("produce", 9, **request(topic, b"x", acks=0))
     assert sender.closed_by_peer()
     wait_until(lambda: client.fetch_records(topic, partition=1_199), what="the last partition shows its record")
+
+
+def test_a_transaction_over_very_many_partitions_disturbs_nobody_and_ends_in_all_of_them(
+    client: RawClient, connect: Callable[[], RawClient], broker: BrokerProcess
+) -> None:
+    """Each of its batches begins a log, and all of them share one transaction."""
+    partitions = 4_000
+    topic = client.create_topic(partitions=partitions)
+    client.settimeout(60.0)
+    producer = TransactionClient(client, topic, V2).init()
+    records = bytes(
+        build_batch(
+            [NewRecord(None, b"x")],
+            timestamp=now_ms(),
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            base_sequence=0,
+            transactional=True,
+        )
+    )
+    rows = [{"index": index, "records": records} for index in range(partitions)]
+    values = {"transactional_id": topic, "acks": -1, "timeout": 60_000}
+    values |= {"topic_data": [{"name": topic, "partition_data": rows}]}
+    sent = frame(encode_request("produce", 12, 1, values))
+    with nobody_waits(connect(), broker):
+        client.send_bytes(sent)
+        (_, answer) = client.receive("produce", 12)
+    assert {row.error_code for row in answer.responses[0].partition_responses} == {ErrorCode.none}
+    producer.end(commit=True)
+    wait_until(lambda: ends(client, topic, partitions, 1) == {2}, what="a marker in every partition")
+    assert ends(client, topic, partitions, 0) == {2}
+
+
+def ends(client: RawClient, topic: str, partitions: int, isolation: int) -> set[int]:
+    rows = [{"partition_index": index, "current_leader_epoch": -1, "timestamp": -1} for index in range(partitions)]
+    topics = [{"name": topic, "partitions": rows}]
+    answer = client.call("list_offsets", 7, replica_id=-1, isolation_level=isolation, topics=topics)
+    return {row.offset for row in answer.topics[0].partitions}

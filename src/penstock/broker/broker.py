@@ -23,6 +23,7 @@ from penstock.broker.operations.topic_writer import TopicWriters
 from penstock.broker.operations.topics import TopicOperations
 from penstock.broker.produce.producer_rights import ProducerRights
 from penstock.broker.produce.timeouts import ProduceTimeouts
+from penstock.broker.produce.wide_appends import WideAppends
 from penstock.broker.quotas.quotas import Quotas
 from penstock.broker.records.appender import RecordAppender
 from penstock.broker.records.worker import RecordWorker
@@ -72,6 +73,7 @@ class Broker:
     parking: FetchParking = field(default_factory=FetchParking)
     wide_looks: FairLine = field(default_factory=lambda: FairLine(1))
     """The line of fetches with many partitions that look at what is new in some of them."""
+    wide_appends: WideAppends = field(default_factory=WideAppends)
 
     operations: Operations = field(init=False)
     appender: RecordAppender = field(init=False)

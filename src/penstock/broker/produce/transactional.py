@@ -17,6 +17,7 @@ from penstock.cluster.partition import Partition
 from penstock.model.batch import TRANSACTIONAL_BIT, BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.turns import Turns
 
 _ATTRIBUTES_LOW = 22
 """Position of the lower byte of a batch's attributes."""
@@ -68,9 +69,40 @@ def join_transaction(
         for partition in partitions:
             verify_partition(coordinator, transactional_id, sender, partition)
     except KafkaError as error:
-        code = _shown(error.code, version)
-        raise RefusedByCoordinator(code, _TEXTS.get(code, "")) from None
+        raise refused(error.code, version) from None
     return True
+
+
+async def join_in_turns(
+    coordinator: TransactionCoordinator,
+    version: int,
+    transactional_id: str,
+    sender: ProducerIdentity,
+    partitions: Sequence[Partition],
+    stored: Outcome,
+) -> bool:
+    """The same for very many partitions. The caller holds off the end of the transaction, so that what is said of the
+    first of them still holds when the last has been looked at.
+    """
+    adds, turns, places = version >= ADDING_VERSION, Turns(), list[TopicPartition]()
+    try:
+        for partition in partitions:
+            if not adds:
+                verify_partition(coordinator, transactional_id, sender, partition)
+            elif is_outdated(partition, sender):
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+            else:
+                places.append(TopicPartition(partition.topic, partition.index))
+            await turns.pause()
+        return not adds or coordinator.add_at_once(transactional_id, sender, places, SECOND_GENERATION, stored)
+    except KafkaError as error:
+        raise refused(error.code, version) from None
+
+
+def refused(code: ErrorCode, version: int) -> RefusedByCoordinator:
+    """The refusal of a batch for the coordinator's reason, as the version has it."""
+    shown = _shown(code, version)
+    return RefusedByCoordinator(shown, _TEXTS.get(shown, ""))
 
 
 def is_unknown_start(partition: Partition, header: BatchHeader) -> bool:

@@ -4,6 +4,10 @@
 
 Completion needs no request: it continues without the client, and is resumed after a crash. The last record may be left
 out when the next transaction's first one is written instead: both say that this one is over.
+
+A wide request appends in turns, and its transaction may be ended between two of them. Then the markers wait until all
+its batches are in the logs (`hold_off`): a batch behind the marker would be a transaction that nothing ends. No request
+begins to hold off an end that is decided, so those that do are soon done.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ class Completions:
         self._markers = markers
         self._clock = clock
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id
+        self._appending: dict[str, int] = {}  # requests that hold off the end of an id
+        self._held_off: dict[str, tuple[TransactionShard, Transaction]] = {}
 
     def __contains__(self, transactional_id: str) -> bool:
         return transactional_id in self._waiting
@@ -63,8 +69,27 @@ class Completions:
         for transactional_id in tuple(self._waiting):
             self.over(transactional_id)
 
+    def hold_off(self, transactional_id: str) -> bool:
+        """Write no markers of the id until `go_on`: batches are appended in turns. False if its end is decided."""
+        if transactional_id in self._waiting:
+            return False
+        self._appending[transactional_id] = self._appending.get(transactional_id, 0) + 1
+        return True
+
+    def go_on(self, transactional_id: str) -> None:
+        """Note that one request has appended all its batches, or appends no more."""
+        self._appending[transactional_id] -= 1
+        if not self._appending[transactional_id]:
+            del self._appending[transactional_id]
+            ended = self._held_off.pop(transactional_id, None)
+            if ended is not None:
+                self.finish(*ended)
+
     def finish(self, shard: TransactionShard, prepared: Transaction) -> None:
         """Write the markers, then the last record; only the next transaction of the id waits for it."""
+        if prepared.transactional_id in self._appending:
+            self._held_off[prepared.transactional_id] = shard, prepared
+            return
         is_commit = prepared.state is TransactionState.PREPARE_COMMIT
         marker = Marker(prepared.producer_id, prepared.epoch, shard.epoch, is_commit)
 

@@ -8,13 +8,16 @@ Behaviour:
 - acks=1 is answered when this node has stored the batch, acks=all when readers see it. acks=0 gets no answer, and on
   an error a closed connection, which is all that such a client can notice.
 - A request with very many partitions gives others their turns, and the connection's next request waits for its answer.
+  Its batches are appended some at a time, when those before them are on disk; if their transaction is ended meanwhile,
+  the markers come after them.
 - A duplicate of an idempotent producer's batch is answered with its first offsets, after its first flush.
 
 Differs from Kafka:
 - On one node acks=1 and acks=all are the same moment: acknowledged means on disk, unless `storage.flush` is interval
   or os.
-- `timeout_ms` limits the wait for the disk: REQUEST_TIMED_OUT after it, at the earliest after a second. It limits the
-  time with the worker process, too, which is a minute at most: batches that were not looked at by then are not stored.
+- `timeout_ms` limits the wait for the disk: REQUEST_TIMED_OUT after it, at the earliest after a second. What a request
+  with very many partitions has not appended by then is not stored. It limits the time with the worker process, too,
+  which is a minute at most: batches that were not looked at by then are not stored.
 - A request with more partitions than a node may have closes the connection.
 - Records are decoded only where a topic requires it; docs/compatibility.md lists what follows from that.
 
@@ -37,8 +40,11 @@ from penstock.broker.produce.transactional import (
     ADDING_VERSION,
     has_transactional_batch,
     is_unknown_start,
+    join_in_turns,
     join_transaction,
+    refused,
 )
+from penstock.broker.produce.wide_appends import PORTION
 from penstock.broker.records.checks import CheckResult, LoopBudget, RecordCheck
 from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
@@ -80,7 +86,9 @@ WRITE = Operation.WRITE  # looked up once: members of an enum are slow to find
 UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 PARTITIONS_AT_ONCE_MAX = 1_000
 """About 10 ms of work, if all of them are refused."""
-PARTITIONS_A_STEP = 50
+APPENDED_AT_ONCE_MAX = 100
+"""Batches of a transaction that are appended without turns for others, and of any request while many are not on disk.
+About 10 ms, if each begins its log."""
 
 
 def handle(broker: Broker, request: AnyRequest) -> Reply:
@@ -103,7 +111,7 @@ def handle(broker: Broker, request: AnyRequest) -> Reply:
             produce.admit(data, body.transactional_id)
     except KafkaError as error:
         return produce.refuse_all(body, error)
-    if produce.unchecked or produce.must_wait_for_end():
+    if produce.unchecked or produce.must_wait():
         return Reply.when(produce.answer_later(answered=body.acks != 0))
     produce.append()
     if body.acks == 0:
@@ -187,9 +195,9 @@ class _Produce:
     """One request between its arrival and its answer."""
 
     __slots__ = (
-        "_acks", "_allowed_ms", "_broker", "_budget", "_errors_left", "_failure", "_has_transactional", "_parts",
-        "_reply", "_results", "_session", "_transactional_id", "_unacknowledged", "_validates_all", "_version",
-        "_waiting", "_written", "unchecked",
+        "_acks", "_allowed_ms", "_awaited", "_broker", "_budget", "_encodes_apart", "_errors_left", "_failure",
+        "_has_transactional", "_is_over", "_is_wide", "_parts", "_reply", "_results", "_session", "_transactional_id",
+        "_unacknowledged", "_validates_all", "_version", "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
     def __init__(self, broker: Broker, request: AnyRequest, body: ProduceRequest) -> None:
@@ -199,7 +207,8 @@ class _Produce:
         self._transactional_id = body.transactional_id
         self._acks = body.acks
         self._allowed_ms = body.timeout_ms if body.timeout_ms > LEAST_MS else LEAST_MS
-        self._has_transactional = False
+        self._has_transactional = self._is_wide = False
+        self._encodes_apart = self._is_over = False  # in a thread, when it is acknowledged; and that has begun
         self._validates_all = broker.settings.topics.validation is Validation.RECORDS
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
@@ -210,7 +219,7 @@ class _Produce:
         self._errors_left = RECORD_ERRORS_MAX
         self._written: list[tuple[int, Partition, int]] = []  # index of the result, partition, last offset
         self._unacknowledged: set[int] = set()  # indexes of results
-        self._waiting = 0
+        self._waiting = self._awaited = 0  # acknowledgements to come, and batches whose acknowledgement was asked for
         self._reply: Reply | None = None
 
     @property
@@ -305,8 +314,13 @@ class _Produce:
 
     # --- transactions ------------------------------------------------------------------------------------------------
 
-    def must_wait_for_end(self) -> bool:
-        """Whether the transaction before is still being ended: a moment later this one can begin."""
+    def must_wait(self) -> bool:
+        """Whether it is appended in turns, or the transaction before is still being ended: a moment later this one can
+        begin.
+        """
+        if len(self._parts) > APPENDED_AT_ONCE_MAX:
+            self._is_wide = True
+            return self._has_transactional or self._broker.wide_appends.is_full
         name = self._transactional_id
         return self._has_transactional and name is not None and name in self._broker.transactions.completions
 
@@ -337,6 +351,35 @@ class _Produce:
             if self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
                 part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
 
+    async def _join_in_turns(self) -> None:
+        turns, parts, senders = Turns(), list[_Part](), set[ProducerIdentity]()
+        for part in self._parts:
+            if part.error is None and part.header.is_transactional:
+                parts.append(part)
+                senders.add(ProducerIdentity(part.header.producer_id, part.header.producer_epoch))
+                await turns.pause()
+        if not parts:
+            return
+        try:
+            if len(senders) > 1:
+                raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            is_settled = await join_in_turns(
+                self._broker.transactions,
+                self._version,
+                self._transactional_id or "",
+                senders.pop(),
+                [part.partition for part in parts],
+                self._stored,
+            )
+            self._waiting += not is_settled
+        except KafkaError as error:
+            self._refuse_transactional(parts, error)
+
+    def _refuse_transactional(self, parts: Sequence[_Part], error: KafkaError) -> None:
+        for part in parts:
+            if part.error is None and part.header.is_transactional:
+                part.decide(error)
+
     def _stored(self, code: ErrorCode) -> None:
         """Note that the coordinator's record is on disk, or never will be; it may not be counted as waited for yet."""
         if code is not ErrorCode.NONE:
@@ -361,15 +404,19 @@ class _Produce:
         await asyncio.shield(asyncio.ensure_future(self._check_and_append()))
         if not answered:
             return self.unanswered()
-        if len(self._results) > PARTITIONS_AT_ONCE_MAX and not self._written:
+        self._encodes_apart = len(self._results) > PARTITIONS_AT_ONCE_MAX
+        body = await self.when_acknowledged().wait()
+        if self._encodes_apart:
             size = len(self._results) * RESULT_BYTES
-            return [await self._broker.codecs.run(self._session.user, size, self._encoded_at_last)]
-        return await self.when_acknowledged().wait()
+            self._is_over = True
+            return await self._broker.codecs.run(self._session.user, size, self._encoded_at_last)
+        return body
 
-    def _encoded_at_last(self) -> bytearray:
+    def _encoded_at_last(self) -> Buffers:
         """Encode the answer and let go of all that led to it."""
-        body = encode_response(self._results, self._version)
-        let_go(self._results, self._parts)
+        self._encodes_apart = False
+        body = self._body()
+        let_go(self._results, self._parts, self._written)
         return body
 
     async def _check_and_append(self) -> None:
@@ -377,13 +424,26 @@ class _Produce:
             await self._broker.transactions.completions.wait(self._transactional_id)
         if self.unchecked:
             await self._check()
-        if self._has_transactional:
-            self.append()  # as a whole: its end must not come in between
+        self._is_wide = len(self._parts) > APPENDED_AT_ONCE_MAX
+        if not self._is_wide:
+            self.append()
+        elif self._has_transactional and self._transactional_id is not None:
+            await self._append_transaction(self._transactional_id)
+        else:
+            await self._append_in_turns()
+
+    async def _append_transaction(self, transactional_id: str) -> None:
+        """Append in turns what belongs to a transaction: whoever ends it meanwhile, its markers come afterwards."""
+        completions = self._broker.transactions.completions
+        if not completions.hold_off(transactional_id):
+            self._refuse_transactional(self._parts, refused(ErrorCode.CONCURRENT_TRANSACTIONS, self._version))
+            await self._append_in_turns()
             return
-        turns = Turns()
-        for first in range(0, len(self._parts), PARTITIONS_A_STEP):
-            self._append_all(self._parts[first : first + PARTITIONS_A_STEP])
-            await turns.pause()
+        try:
+            await self._join_in_turns()
+            await self._append_in_turns()
+        finally:
+            completions.go_on(transactional_id)
 
     async def _check(self) -> None:
         """Have the record worker do the checks that would take too long on the event loop."""
@@ -399,6 +459,43 @@ class _Produce:
         if self._has_transactional:
             self._join_transaction()
         self._append_all(self._parts)
+        if self._is_wide:
+            self._await_flushes()
+
+    async def _append_in_turns(self) -> None:
+        """Everything that was admitted, in the order of the request, as the disk keeps up with it and time allows."""
+        turns, first, error = Turns(), 0, None
+        try:
+            async with asyncio.timeout(self._allowed_ms / 1000):
+                while first < len(self._parts):
+                    if all(part.error is not None for part in self._parts[first : first + PORTION]):
+                        self._append_portion(first)  # which needs no room
+                    else:
+                        async with self._broker.wide_appends.portion(self._session.user):
+                            self._append_portion(first)
+                    first += PORTION
+                    await turns.pause()
+        except TimeoutError:
+            error = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        while first < len(self._parts):
+            self._append_portion(first, error)
+            first += PORTION
+            await turns.pause()
+
+    def _append_portion(self, first: int, refusal: KafkaError | None = None) -> None:
+        portion = self._parts[first : first + PORTION]
+        for part in portion:
+            if part.error is not None:
+                continue
+            if refusal is not None:
+                part.decide(refusal)
+            elif part.header.is_transactional:
+                if self._failure is not None:  # the coordinator's record is lost, and with it the transaction
+                    part.decide(KafkaError(self._failure))
+                elif self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
+                    part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+        self._append_all(portion)
+        self._await_flushes()
 
     def _append_all(self, parts: Sequence[_Part]) -> None:
         now_ms = self._broker.clock.now_ms()
@@ -446,9 +543,27 @@ class _Produce:
         """The body for acks=0: silence, or None, a closed connection, if anything went wrong."""
         return SILENCE if all(result.error == 0 for result in self._results) else None
 
+    def _await_flushes(self) -> None:
+        """Ask for the acknowledgements of the batches of a wide request that have been appended since the last call."""
+        wide, is_stored_enough = self._broker.wide_appends, self._acks == 1
+        written = self._written[self._awaited :]
+        self._awaited += len(written)
+        self._waiting += len(written)
+        for index, partition, last_offset in written:
+            self._unacknowledged.add(index)
+            wide.appended()
+            wait = partition.when_stored if is_stored_enough else partition.when_visible
+            wait(last_offset, partial(self._flushed, index))
+
+    def _flushed(self, index: int, code: ErrorCode) -> None:
+        self._broker.wide_appends.flushed()
+        if not self._is_over:
+            self._acknowledged(index, code)
+
     def when_acknowledged(self) -> Reply:
-        self._waiting += len(self._written)
-        for index, partition, last_offset in self._written:
+        written = self._written[self._awaited :] if self._is_wide else self._written
+        self._waiting += len(written)
+        for index, partition, last_offset in written:
             self._unacknowledged.add(index)
             wait = partition.when_stored if self._acks == 1 else partition.when_visible
             wait(last_offset, partial(self._acknowledged, index))
@@ -487,6 +602,8 @@ class _Produce:
         self._results[index] = PartitionResult(result.topic, result.partition, code, -1, -1, -1)
 
     def _body(self) -> Buffers:
+        if self._encodes_apart:
+            return SILENCE
         if self._failure is not None:
             for index, _, _ in self._written:
                 if self._results[index].error == 0:
