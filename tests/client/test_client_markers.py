@@ -21,8 +21,7 @@ class Worker:
         self._producer = TransactionalProducer(cluster, self.name)
 
     def latest(self) -> object:
-        self._producer.init()
-        found = self.markers.latest(self.name)
+        found = self.markers.begin(self._producer)
         return None if found is None else found.content["batch"]
 
     def mark(self, number: int) -> None:

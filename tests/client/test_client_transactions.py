@@ -6,7 +6,7 @@ import pytest
 
 from penstock.client.cluster import Cluster
 from penstock.client.fetches import receive_fetch, send_fetch
-from penstock.client.left_open import end_left_open
+from penstock.client.left_open import LastEnd, end_left_open, last_end
 from penstock.client.open_transactions import open_transactions
 from penstock.client.transactions import TransactionalProducer, is_fenced
 from penstock.model.batch import iter_headers
@@ -84,22 +84,39 @@ def test_the_second_producer_shuts_the_first_out(cluster: Cluster, topic: str) -
 
 
 @pytest.mark.feature("X-02")
-def test_what_a_broker_has_left_open_is_aborted_before_anything_new_is_written(
-    cluster: Cluster, client: RawClient
+@pytest.mark.parametrize("end", [LastEnd.COMMITTED, LastEnd.ABORTED])
+def test_what_a_broker_has_left_open_is_ended_before_anything_new_is_written(
+    cluster: Cluster, client: RawClient, end: LastEnd
 ) -> None:
     """As Apache Kafka leaves it in a partition whose leader its coordinator did not know when it started again."""
     topic = client.create_topic(partitions=2)
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
     producer = TransactionalProducer(cluster, unique_name("tx"))
     producer.init()
-    producer.send(first, batch("never"))
+    producer.send(first, batch("before"))
     producer.flush()
     (before,) = open_transactions(cluster, first)
-    end_left_open(cluster, before.producer_id + 1, [first, second])  # of another producer
+    end_left_open(cluster, before.producer_id + 1, [first, second], end)  # of another producer
+    with pytest.raises(KafkaError, match=f"kafka-transactions.sh abort --topic {topic} --partition 0"):
+        end_left_open(cluster, before.producer_id, [first, second], LastEnd.UNKNOWN)
     assert [each.producer_id for each in open_transactions(cluster, first)] == [before.producer_id]
-    end_left_open(cluster, before.producer_id, [first, second])
+    end_left_open(cluster, before.producer_id, [first, second], end)
     assert open_transactions(cluster, first) == open_transactions(cluster, second) == []
     producer.send(second, batch("seen"))
     producer.commit()
     wait_until(lambda: committed(cluster, second) == ["seen"], what="the commit")
-    assert committed(cluster, first) == []
+    assert committed(cluster, first) == (["before"] if end is LastEnd.COMMITTED else [])
+
+
+def test_how_the_last_transaction_of_an_id_has_ended(cluster: Cluster, topic: str) -> None:
+    producer = TransactionalProducer(cluster, unique_name("tx"))
+    found = [last_end(cluster, producer.transactional_id)]
+    producer.init()
+    found.append(last_end(cluster, producer.transactional_id))
+    for commit in (True, False):
+        producer.send(TopicPartition(topic, 0), batch("one"))
+        found.append(last_end(cluster, producer.transactional_id))  # of an open one: the next producer aborts it
+        producer.commit() if commit else producer.abort()
+        found.append(last_end(cluster, producer.transactional_id))
+    unknown, committed_, aborted = LastEnd.UNKNOWN, LastEnd.COMMITTED, LastEnd.ABORTED
+    assert found == [unknown, unknown, aborted, committed_, aborted, aborted]

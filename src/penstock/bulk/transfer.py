@@ -67,12 +67,11 @@ class Transfer:
 
     def begin(self) -> Entry | None:
         """The job's marker, if it ran before."""
-        self._producer.init()
-        self._last = self._marked()
+        self._last = self._begin()
         return self._last
 
-    def _marked(self) -> Entry | None:
-        found = self._markers.latest(self._name)
+    def _begin(self) -> Entry | None:
+        found = self._markers.begin(self._producer)
         return None if found is None else found.content
 
     def run(self, feed: Feed, entry: Entry | None, advanced: Callable[[Portion], None]) -> None:
@@ -118,9 +117,8 @@ class Transfer:
     def _is_there(self, portion: Portion) -> bool:
         """Whether a portion was committed in spite of a failure. Nothing of it is open afterwards."""
         self._cluster.forget()
-        self._producer.init()
+        found = self._begin()
         self._is_open = False
-        found = self._marked()
         if found not in (portion.entry, self._last):
             raise self._replaced()  # it has gone on from where we were
         return found == portion.entry

@@ -5,7 +5,7 @@ Committed offsets of a group would be simpler, but they expire.
 
 Markers are read without waiting for the last stable offset: the open transaction of another name would hide them.
 Whether a marker counts is decided by the control batch of its producer that follows it. A name's own transactions have
-all ended by then, since its producer has been initialised before.
+all ended by then, since its producer is initialised before.
 
 Each name has a hint, stored as the offset of a group of the same name: it is enough to read from there. Without the
 hint, the topic is read from its start.
@@ -22,6 +22,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.fetches import fetch_everything
 from penstock.client.offsets import EARLIEST, LATEST, commit_offsets, committed_offsets, list_offsets
 from penstock.client.topics import ensure_topic
+from penstock.client.transactions import TransactionalProducer
 from penstock.model.batch import BatchHeader, iter_headers
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.control_record import parse_marker
@@ -59,9 +60,17 @@ class Markers:
         value = json.dumps(content, separators=(",", ":")).encode()
         return build_batch([NewRecord(name.encode(), value)], timestamp=now_ms)
 
-    def latest(self, name: str) -> Found | None:
-        """The last marker of a name. Its producer must have been initialised, so that no transaction of it is open."""
+    def begin(self, producer: TransactionalProducer) -> Found | None:
+        """Initialise the producer of a name, and return the last marker of that name.
+
+        No transaction of the name may be open when markers are read, and none that a broker has left open, either.
+        """
+        producer.init()
         ensure_topic(self._cluster, self.place.topic, partitions=1, configs=CONFIGS)
+        producer.check_topic(self.place.topic)
+        return self._latest(producer.transactional_id)
+
+    def _latest(self, name: str) -> Found | None:
         first = self._hint(name)
         found, read = _Search(name), 0
         for batch, header in self._batches(first):

@@ -13,7 +13,7 @@ from penstock.client.connection import Connection
 from penstock.client.entities import build
 from penstock.model.topic_partition import TopicPartition
 from penstock.protocol.kafka.apis import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
-from penstock.protocol.kafka.describe_transactions import decode
+from penstock.protocol.kafka.describe_transactions import DescribedTransaction, decode
 from penstock.protocol.kafka.messages import encode, request_schema
 from penstock.protocol.kafka.primitives import INT32
 
@@ -66,7 +66,13 @@ def _known(cluster: Cluster, found: OpenTransaction) -> OpenTransaction:
 
 
 def _since_ms(coordinator: Connection, transactional_id: str) -> int:
+    found = described(coordinator, transactional_id)
+    return -1 if found.error else found.start_ms
+
+
+def described(coordinator: Connection, transactional_id: str) -> DescribedTransaction:
+    """A transactional id as its coordinator knows it."""
     request = build(request_schema(DESCRIBE_TRANSACTIONS, 0), {"transactional_ids": [transactional_id]})
     answer = coordinator.exchange(DESCRIBE_TRANSACTIONS, 0, encode(request), flexible=True)
     (found,) = decode(answer, _HEADER_BYTES)
-    return -1 if found.error else found.start_ms
+    return found

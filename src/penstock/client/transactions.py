@@ -13,7 +13,7 @@ from typing import NamedTuple
 from penstock.client.answer_error import check
 from penstock.client.cluster import TRANSACTION, Cluster
 from penstock.client.connection import Connection, UnderWay
-from penstock.client.left_open import end_left_open
+from penstock.client.left_open import LastEnd, end_left_open, last_end
 from penstock.client.produces import (
     INIT_PRODUCER_ID_VERSION,
     PRODUCE_VERSION,
@@ -52,6 +52,7 @@ class TransactionalProducer:
         self._under_way_bytes = 0
         self._unchecked = False  # topics of this transaction have to be looked at: it is the first one of its producer
         self._checked: set[str] = set()
+        self._last_end = LastEnd.UNKNOWN
 
     def init(self) -> None:
         """Abort the open transaction of this id and fence its producer."""
@@ -60,6 +61,9 @@ class TransactionalProducer:
         self._cluster.patiently(lambda: self._cluster.check_versions(wanted))
 
         def attempt() -> None:
+            end = last_end(self._cluster, self.transactional_id)
+            if end is not LastEnd.UNKNOWN:  # it is after the first attempt
+                self._last_end = end
             answer = self._coordinator().call(
                 INIT_PRODUCER_ID,
                 INIT_PRODUCER_ID_VERSION,
@@ -88,7 +92,7 @@ class TransactionalProducer:
     def send(self, place: TopicPartition, batch: bytearray | memoryview) -> None:
         """Send one batch, with id and sequence written into it. After KafkaError or BrokerUnavailable, `init` again."""
         if self._unchecked and place.topic not in self._checked:
-            self._check(place.topic)
+            self.check_topic(place.topic)
         sequence = self._sequences.get(place, 0)
         sign(batch, self._identity, sequence, transactional=True)
         self._sequences[place] = (sequence + read_header(batch).record_count) & 0x7FFFFFFF
@@ -99,13 +103,16 @@ class TransactionalProducer:
         while len(self._under_way) >= UNDER_WAY_MAX or self._under_way_bytes > UNDER_WAY_BYTES_MAX:
             self._acknowledge()
 
-    def _check(self, topic: str) -> None:
-        """End what an earlier producer of this id has left open in a topic; see `left_open`."""
+    def check_topic(self, topic: str) -> None:
+        """End what an earlier producer of this id has left open in a topic; see `left_open`. Done before writing there,
+        and needed before reading what it has written.
+        """
         cluster, producer_id = self._cluster, self._identity.producer_id
 
         def attempt() -> None:
             count = cluster.topics([topic])[topic].partition_count
-            end_left_open(cluster, producer_id, [TopicPartition(topic, index) for index in range(count)])
+            places = [TopicPartition(topic, index) for index in range(count)]
+            end_left_open(cluster, producer_id, places, self._last_end)
 
         cluster.patiently(attempt)
         self._checked.add(topic)

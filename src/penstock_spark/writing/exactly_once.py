@@ -48,8 +48,8 @@ class ExactlyOnce:
 
     def begin(self) -> Found | None:
         """Fence the former writer of this name. Returns the marker of the last work."""
-        self._init()
-        return self._markers.latest(self._name)
+        self._last = None
+        return self._markers.begin(self._producer)
 
     def write(self, number: int, batches: Callable[[], Batches], about: dict[str, Any] | None = None) -> bool:
         """Write the work of this number; False if it was done before. `batches` may be called again."""
