@@ -106,7 +106,7 @@ class Copying:
         wait_until(so, what=what, within_s=WITHIN_S)
 
     def _wait_for_copies(self, name: str) -> None:
-        """Apache Kafka that dies after its answer to EndTxn may forget markers: the sink writes them with its next batch."""
+        """Apache Kafka that dies after its answer to EndTxn may forget markers. The next batch brings them."""
         next_at = time.monotonic() + NEXT_AFTER_S
 
         def are_copied() -> bool:
