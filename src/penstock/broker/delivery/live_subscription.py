@@ -63,7 +63,7 @@ class LiveSubscription:
         wake = self._turn.request
         self._outgoing = Outgoing(core)
         self._sinks = self._outgoing.sinks
-        self._feed = TopicFeed(core, self._outgoing, clock, latency, large, wake)
+        self._feed = TopicFeed(core, self._outgoing, clock, latency, large, self._turn)
         self._redelivery = RedeliveryReader(core, self._feed, self._outgoing, large.unsent, clock, wake)
         self._dead_letters = DeadLetters(core, self._feed, dead_letter_topics, large, clock, wake)
         self._timer: asyncio.TimerHandle | None = None
@@ -118,6 +118,7 @@ class LiveSubscription:
     def join(self, member: Member, sink: Sink) -> None:
         self._sinks[member] = sink
         self._core.join(member, self._clock.monotonic_ms())
+        self._feed.joined()
         self._turn.request()
 
     def leave(self, member: Member) -> bool:
@@ -172,7 +173,7 @@ class LiveSubscription:
         if self._core.refreshing.is_waiting:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "a refresh begins; commit after its RESET")
         self._core.set_position(partition, offset, self._clock.monotonic_ms())
-        self._turn.request()
+        self._feed.moved(partition)
 
     # --- dead letters ------------------------------------------------------------------------------------------------
 

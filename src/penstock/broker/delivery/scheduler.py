@@ -15,20 +15,21 @@ logger = logging.getLogger(__name__)
 class Turn:
     """Work that asks for turns: `request` is cheap and may be called any number of times before the next one.
 
-    `work` does a bounded amount, and returns True if there is more to do.
+    `work` does a bounded amount, and returns True if there is more to do. `add` is for callers that do what `request`
+    does by themselves, because a call costs more.
     """
 
-    __slots__ = ("_add", "is_due", "work")
+    __slots__ = ("add", "is_due", "work")
 
     def __init__(self, work: Callable[[], bool], add: Callable[[Turn], None]) -> None:
         self.work = work
-        self._add = add
+        self.add = add
         self.is_due = False
 
     def request(self) -> None:
         if not self.is_due:
             self.is_due = True
-            self._add(self)
+            self.add(self)
 
     def cancel(self) -> None:
         """Do nothing in later turns. Nothing refers to the work's owner afterwards, so that it is freed without a

@@ -1,5 +1,9 @@
 """The partitions that a live subscription reads in turn, and the messages that were read ahead of each.
 
+Only partitions with news are looked at: a topic may have very many, and each message in any of them asks for a turn.
+A partition has news when its log grows, when something that it waited for is there, or when delivery begins again
+elsewhere, and until nothing is found there.
+
 Reads that would wait for the disk go through a thread; a partition that cannot be read is tried again after a while,
 and after a longer one each time if its bytes are wrong, because those do not get better by themselves.
 """
@@ -9,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections import deque
+from collections.abc import Collection
 from functools import partial
 
 from penstock.broker.delivery.core.subscription import Subscription
@@ -18,6 +23,7 @@ from penstock.broker.delivery.outgoing import Outgoing
 from penstock.broker.delivery.reading.feed import UNPACKED_BY_ANY_BYTES, Feed
 from penstock.broker.delivery.reading.lookup import Found, find
 from penstock.broker.delivery.reading.record_encoder import Chunk
+from penstock.broker.delivery.scheduler import Turn
 from penstock.cluster.partition import Partition
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TURN_NS
@@ -38,13 +44,14 @@ REPORT_MS = 60_000
 class PartitionFeed:
     """One partition on its way from the log to members: its reader, and its cursor in the subscription.
 
-    `latency` gets the time from a message's timestamp to its sending, for the first message of every chunk.
+    `latency` gets the time from a message's timestamp to its sending, for the first message of every chunk. A feed with
+    news is one of `ready`.
     """
 
     __slots__ = (
         "_background", "_chunk", "_clock", "_core", "_cursor", "_failed_at", "_feed", "_is_counted", "_is_preparing",
-        "_item_bytes_max", "_large", "_latency", "_pause_ms", "_report_ms", "_resets", "_retry", "_retry_ms",
-        "_unpacking", "_wake", "partition",
+        "_item_bytes_max", "_large", "_latency", "_pause_ms", "_ready", "_report_ms", "_resets", "_retry", "_retry_ms",
+        "_turn", "_unpacking", "is_ready", "partition", "waits_for_answers", "waits_for_room",
     )  # fmt: skip
 
     def __init__(
@@ -54,7 +61,8 @@ class PartitionFeed:
         clock: Clock,
         latency: Timings,
         large: LargeMessages,
-        wake: Callable[[], None],
+        turn: Turn,
+        ready: deque[PartitionFeed],
     ) -> None:
         self.partition = partition
         self._core = core
@@ -64,7 +72,12 @@ class PartitionFeed:
         self._large = large
         self._unpacking = large.unpacking
         self._item_bytes_max = large.item_bytes_max(core)
-        self._wake = wake
+        self._turn = turn
+        self._ready = ready
+        self.is_ready = True
+        ready.append(self)
+        self.waits_for_answers = False  # nothing is dealt before members have answered
+        self.waits_for_room = False  # a large message for members of owners who have no room for it
         self._feed = Feed(partition, self._item_bytes_max)
         self._background = Background()
         self._chunk: Chunk | None = None  # read and not all dealt
@@ -76,10 +89,28 @@ class PartitionFeed:
         self._retry_ms = self._pause_ms = 0
         self._retry: asyncio.TimerHandle | None = None
         self._report_ms = 0  # the next failure that is logged is not before this time
-        partition.add_data_waiter(wake)
+        partition.add_data_waiter(self.has_news)
+
+    def has_news(self) -> None:
+        """Look at the partition in the next turn."""
+        self.waits_for_room = False
+        if not self.is_ready:
+            self.is_ready = True
+            self._ready.append(self)
+        turn = self._turn
+        if not turn.is_due:
+            turn.is_due = True
+            turn.add(turn)
+
+    def look_again(self) -> bool:
+        """Return whether members have answered so many messages that further ones can be dealt."""
+        if self._core.dispatch.may_deal_new(self._cursor):
+            self.waits_for_answers = False
+            self.has_news()
+        return not self.waits_for_answers
 
     def stop(self) -> None:
-        self.partition.remove_data_waiter(self._wake)
+        self.partition.remove_data_waiter(self.has_news)
         self._background.cancel()
         self._unpacking.release(self)
         if self._retry is not None:
@@ -130,11 +161,15 @@ class PartitionFeed:
             self._is_counted = self._unpacking.note(self)
             owners = self._core.owners
             if not self._large.unsent.has_room(owners):
-                self._large.unsent.wait(self._wake, owners)
+                self._large.unsent.wait(self.has_news, owners)
+                self.waits_for_room = True
                 return None
         start = chunk.start
         taken = self._core.dispatch.deal(cursor, chunk.offsets[start:], chunk.items[start:], chunk.keys[start:], now_ms)
         chunk.start = start + taken
+        if not taken and not self._core.dispatch.may_deal_new(cursor):
+            self.waits_for_answers = True
+            return None
         if taken and not start and chunk.first_timestamp >= 0:
             self._latency.observe(max(0, wall_ms - chunk.first_timestamp) / 1000)
         if chunk.is_empty:
@@ -147,12 +182,10 @@ class PartitionFeed:
     def _read(self, now_ms: int, wall_ms: int) -> Chunk | None:
         """The next messages, perhaps an empty chunk; None if there is nothing to read, or not yet."""
         cursor, partition = self._cursor, self.partition
-        if (
-            self._is_preparing
-            or partition.failed
-            or (self._retry_ms > now_ms and self._is_at_failure)
-            or not self._core.dispatch.may_deal_new(cursor)
-        ):
+        if self._is_preparing or partition.failed or (self._retry_ms > now_ms and self._is_at_failure):
+            return None
+        if not self._core.dispatch.may_deal_new(cursor):
+            self.waits_for_answers = True
             return None
         if cursor.next_offset < partition.log_start:
             logger.warning(
@@ -194,7 +227,7 @@ class PartitionFeed:
         finally:
             self._is_preparing = False
             self.check_reset()
-            self._wake()
+            self.has_news()
 
     @property
     def _is_at_failure(self) -> bool:
@@ -210,7 +243,7 @@ class PartitionFeed:
         self._report(error)
         if self._retry is not None:
             self._retry.cancel()
-        self._retry = asyncio.get_running_loop().call_later(pause_ms / 1000, self._wake)
+        self._retry = asyncio.get_running_loop().call_later(pause_ms / 1000, self.has_news)
 
     def _report(self, error: Exception) -> None:
         now_ms = self._clock.monotonic_ms()
@@ -236,9 +269,12 @@ class PartitionFeed:
 
 
 class TopicFeed:
-    """One feed for each partition; `wake` asks for a turn."""
+    """One feed for each partition."""
 
-    __slots__ = ("_clock", "_core", "_feeds", "_large", "_latency", "_order", "_outgoing", "_wake")
+    __slots__ = (
+        "_clock", "_core", "_crowded", "_feeds", "_full", "_large", "_latency", "_outgoing", "_ready", "_rewinds",
+        "_turn",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -247,16 +283,19 @@ class TopicFeed:
         clock: Clock,
         latency: Timings,
         large: LargeMessages,
-        wake: Callable[[], None],
+        turn: Turn,
     ) -> None:
         self._core = core
         self._outgoing = outgoing
         self._clock = clock
         self._latency = latency
         self._large = large
-        self._wake = wake
+        self._turn = turn
         self._feeds: dict[int, PartitionFeed] = {}
-        self._order: list[PartitionFeed] = []  # the one to be read next comes first
+        self._ready: deque[PartitionFeed] = deque()  # the one to be read next comes first
+        self._full: set[PartitionFeed] = set()  # they wait for answers of members
+        self._crowded: set[PartitionFeed] = set()  # they have waited for room, and perhaps do so still
+        self._rewinds = core.refreshing.rewinds
 
     @property
     def partitions(self) -> Collection[int]:
@@ -264,42 +303,71 @@ class TopicFeed:
 
     def watch(self, partition: Partition) -> None:
         """Read a further partition."""
-        feed = PartitionFeed(partition, self._core, self._clock, self._latency, self._large, self._wake)
-        self._feeds[partition.index] = feed
-        self._order.append(feed)
+        self._feeds[partition.index] = PartitionFeed(
+            partition, self._core, self._clock, self._latency, self._large, self._turn, self._ready
+        )
+
+    def joined(self) -> None:
+        """Look again where a large message waits: there may be room for it at a new member."""
+        crowded, self._crowded = self._crowded, set()
+        for feed in crowded:
+            if feed.waits_for_room:
+                feed.has_news()
+
+    def moved(self, partition: int) -> None:
+        """Go on elsewhere in a partition: its position was set."""
+        feed = self._feeds.get(partition)
+        if feed is not None:
+            feed.has_news()
 
     def stop(self) -> None:
-        for feed in self._order:
+        for feed in self._feeds.values():
             feed.stop()
         self._feeds.clear()
-        self._order.clear()
+        self._ready.clear()
+        self._full.clear()
+        self._crowded.clear()
 
     def save_memory(self) -> None:
         """Drop what was read ahead."""
-        for feed in self._order:
+        for feed in self._feeds.values():
             feed.forget()
 
     def deal(self, now_ms: int) -> bool:
         """Send new messages to members with room. True if the turn ended before all were sent."""
-        can_deal, send, order = self._core.dispatch.can_deal, self._outgoing.send, self._order
+        can_deal, send, ready = self._core.dispatch.can_deal, self._outgoing.send, self._ready
         end = time.perf_counter_ns() + TURN_NS
-        sent_bytes = empty = 0  # `empty` counts partitions in a row without anything new
-        while can_deal() and empty < len(order):
-            feed = order[0]
+        if self._full or self._rewinds != self._core.refreshing.rewinds:
+            self._look_again()
+        sent_bytes = 0
+        while ready and can_deal():
+            feed = ready[0]
             feed.check_reset()
             dealt = feed.deal(now_ms)
             sent_bytes += send()
             if dealt is None:
-                empty += 1
-                order.append(order.pop(0))
-                continue
-            empty = 0
+                ready.popleft()
+                feed.is_ready = False
+                if feed.waits_for_answers:
+                    self._full.add(feed)
+                elif feed.waits_for_room:
+                    self._crowded.add(feed)
+                if not ready:
+                    break
             if time.perf_counter_ns() > end or sent_bytes > TURN_BYTES_MAX:
                 return True
-            if not dealt:
+            if dealt == 0:
                 break
         send()
         return False
+
+    def _look_again(self) -> None:
+        """Look at partitions again that have room for further messages, or all after a rewind."""
+        self._full = {feed for feed in self._full if not feed.look_again()}
+        if self._rewinds != self._core.refreshing.rewinds:
+            self._rewinds = self._core.refreshing.rewinds
+            for feed in self._feeds.values():
+                feed.has_news()
 
     async def find(self, partition: int, offsets: list[int]) -> Found | None:
         """Messages by their offsets; None if they cannot be read now."""

@@ -43,9 +43,10 @@ class Connection:
 
 
 class DeliveryWorld:
-    """One topic with a partition, and one subscription to it."""
+    """One topic with a partition or more, and one subscription to it."""
 
-    def __init__(self, *, by_key: bool = False, **settings: Any) -> None:
+    def __init__(self, partitions: int = 1, *, by_key: bool = False, **settings: Any) -> None:
+        self._partitions = partitions
         self._by_key = by_key
         self._settings = settings
         self.world = World()
@@ -57,7 +58,7 @@ class DeliveryWorld:
     async def __aenter__(self) -> DeliveryWorld:
         world = self.world
         await world.__aenter__()
-        await world.create_topic(TOPIC)
+        await world.create_topic(TOPIC, self._partitions)
         context = DeliveryContext(
             settings=PushSettings(commit_interval_ms=0, **self._settings),
             clock=world.clock,
@@ -94,9 +95,12 @@ class DeliveryWorld:
         assert topic is not None
         await self.world.controller.topics.delete([topic.topic_id])
 
-    def publish(self, count: int) -> None:
+    async def grow(self, partitions: int) -> None:
+        await self.world.controller.topics.create_partitions(TOPIC, partitions)
+
+    def publish(self, count: int, partition: int = 0) -> None:
         batch = build_batch([NewRecord(None, b"x")] * count, timestamp=self.world.clock.now_ms())
-        self.world.partitions.get(TOPIC, 0).append(batch, read_header(batch), self.world.clock.now_ms())
+        self.world.partitions.get(TOPIC, partition).append(batch, read_header(batch), self.world.clock.now_ms())
 
     async def join(self) -> LiveSubscription:
         self.member = Member(f"{self.member.member_id}+")
@@ -105,8 +109,8 @@ class DeliveryWorld:
     def leave(self, live: LiveSubscription) -> None:
         self.subscriptions.leave(live, self.member)
 
-    def done(self, live: LiveSubscription, first: int, last: int) -> None:
-        live.acknowledge(self.member, [AckRange(0, first, last)])
+    def done(self, live: LiveSubscription, first: int, last: int, partition: int = 0) -> None:
+        live.acknowledge(self.member, [AckRange(partition, first, last)])
 
     async def with_a_commit_under_way(self) -> LiveSubscription:
         """A subscription whose position 1 is being stored and whose position 3 is not written yet, of 4 messages."""

@@ -260,7 +260,7 @@ def test_a_subscription_unpacks_a_bomb_off_the_loop_and_waits_longer_each_time()
             await until(lambda: tries.count == 1)
             live = one.subscriptions.live("sub")
             assert live is not None
-            (feed,) = live._feed._order
+            (feed,) = live._feed._feeds.values()
             await until(lambda: feed._pause_ms == 1000)
             assert not feed._is_preparing
             assert await tries.after(1000) == 1

@@ -133,6 +133,8 @@ class Dispatch:
             return 0
         room = self._rules.unfinished_max - cursor.unfinished_count
         if len(offsets) > room:
+            if room <= 0:
+                return 0
             offsets, items, keys = offsets[:room], items[:room], keys[:room]
         if self.by_key or cursor.ahead.counted:
             return self._deal_singly(cursor, offsets, items, keys, now_ms)

@@ -38,7 +38,9 @@ def decode_ends(text: str) -> dict[int, int]:
 class RefreshProgress:
     """The refresh under way, if there is one (`refresh`)."""
 
-    __slots__ = ("_cursors", "_dispatch", "_exhausted", "_ready", "_redelivery", "_reset", "_starts", "refresh")
+    __slots__ = (
+        "_cursors", "_dispatch", "_exhausted", "_ready", "_redelivery", "_reset", "_starts", "refresh", "rewinds",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class RefreshProgress:
         exhausted: Exhausted,
     ) -> None:
         self.refresh = refresh
+        self.rewinds = 0
+        """Refreshes that have begun: each time, delivery goes on elsewhere in all partitions."""
         self._cursors = cursors
         self._dispatch = dispatch
         self._redelivery = redelivery
@@ -93,6 +97,7 @@ class RefreshProgress:
         self._redelivery.clear()
         self._exhausted.clear()
         self._reset.clear()
+        self.rewinds += 1
         self._dispatch.restart(now_ms)
 
     # --- members -----------------------------------------------------------------------------------------------------
