@@ -7,7 +7,7 @@ The table follows the topic table, and passes finished flush rounds on to the pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from penstock.cluster.partition import Partition
@@ -16,6 +16,7 @@ from penstock.cluster.topics import Topic, TopicChange, TopicTable
 from penstock.cluster.visibility import ON_DISK, Visibility
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.ids import PartitionId, TopicId
+from penstock.runtime.turns import Steps
 from penstock.storage.interface import Log, LogEngine, LogState
 
 Places = list[Partition | None]
@@ -81,6 +82,14 @@ class PartitionTable:
         if not 0 <= index < len(places):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return places[index] or self._open(places, self._topics.get_by_id(topic_id), index)
+
+    def in_steps(self, topic: str, indexes: Iterable[int]) -> Steps[list[Partition]]:
+        """Several partitions of a topic: each log that is not open costs a look at the disk."""
+        partitions = []
+        for index in indexes:
+            partitions.append(self.get(topic, index))
+            yield
+        return partitions
 
     def opened(self) -> Iterator[Partition]:
         """The partitions in use so far."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from penstock.broker.delivery.commits import Commits
 from penstock.broker.delivery.core.member import Member
@@ -13,11 +13,14 @@ from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.loading import SubscriptionLoader, start_of
 from penstock.broker.delivery.start_positions import missing_offset
 from penstock.broker.groups.coordinator import GroupCoordinator
+from penstock.cluster.partition import Partition
 from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic, TopicChange
 from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.push.values import Start
 from penstock.runtime.background import Background
 from penstock.runtime.named_locks import NamedLocks
+from penstock.runtime.turns import Steps, begin, finish
 from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 logger = logging.getLogger(__name__)
@@ -69,18 +72,23 @@ class LiveSubscriptions:
 
     async def _open(self, row: SubscriptionRow) -> LiveSubscription:
         topic = self._definitions.topic(row.topic)
-        partitions = [self._partitions.get(row.topic, index) for index in range(topic.partition_count)]
+        partitions = await finish(self._partitions.in_steps(topic.name, range(topic.partition_count)))
         await self._groups.prepare()
         await self.settle(row.name)
         committed = self._groups.committed(row.name).get(row.topic, {})
-        live = self._make_live(self._loader.load(row, partitions, committed))
+        live = self._make_live(await finish(self._loader.load(row, partitions, committed)))
         await self._groups.hold(row.name, live)
-        if not self._definitions.has_topic(row.topic):
+        try:
+            await finish(_watch(live, partitions, start_of(row)))
+            current = self._definitions.topic(row.topic)
+            if current.topic_id != topic.topic_id:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {row.topic!r} was deleted")
+        except BaseException:
+            live.stop()
             self._groups.release(row.name, live)
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {row.topic!r} was deleted")
-        for partition in partitions:
-            live.watch(partition, missing_offset(partition, start_of(row)))
+            raise
         self._live[row.name] = live
+        self._watch_new(live, current)
         return live
 
     def leave(self, live: LiveSubscription, member: Member) -> None:
@@ -167,11 +175,25 @@ class LiveSubscriptions:
                     self._watch_new(live, change.after)
 
     def _watch_new(self, live: LiveSubscription, topic: Topic) -> None:
+        """Read the partitions that the topic has been given, at once if they are few."""
+        watching = begin(self._watch_added(live, topic))
+        if watching is not None:
+            self._background.start(watching)
+
+    def _watch_added(self, live: LiveSubscription, topic: Topic) -> Steps[None]:
         for index in range(topic.partition_count):
             if not live.watches(index):
                 try:
                     partition = self._partitions.get(topic.name, index)
+                    live.watch(partition, partition.log_start)
                 except KafkaError as error:
                     logger.error("%s-%d cannot be opened: %r", topic.name, index, error)
-                    continue
-                live.watch(partition, partition.log_start)
+            yield
+            if self._live.get(live.name) is not live:
+                return  # its last member has left, or the topic is gone
+
+
+def _watch(live: LiveSubscription, partitions: Iterable[Partition], start: Start) -> Steps[None]:
+    for partition in partitions:
+        live.watch(partition, missing_offset(partition, start))
+        yield

@@ -13,6 +13,7 @@ from penstock.broker.groups.offsets.records import CommittedOffset
 from penstock.broker.progress.position import Position, decode_position
 from penstock.cluster.partition import Partition
 from penstock.protocol.push.values import Start, StartKind
+from penstock.runtime.turns import Steps
 from penstock.storage.metadata.subscriptions import SubscriptionRow
 
 
@@ -23,10 +24,18 @@ class SubscriptionLoader:
 
     def load(
         self, row: SubscriptionRow, partitions: Iterable[Partition], committed: Mapping[int, CommittedOffset]
-    ) -> Subscription:
+    ) -> Steps[Subscription]:
         """The core of a row, at the offsets that were committed."""
         refresh = None if row.refresh_ends is None else Refresh(row.refresh_id, decode_ends(row.refresh_ends))
-        positions = {}
+        core = Subscription(
+            row.name,
+            row.topic,
+            self._rules,
+            {},
+            by_key=row.by_key,
+            refresh=refresh,
+            counters=self._counters,
+        )
         for partition in partitions:
             found = committed.get(partition.index)
             if found is None:
@@ -35,16 +44,9 @@ class SubscriptionLoader:
                 position, refresh_id = decode_position(found.offset, found.metadata)
             if refresh is not None and refresh_id != refresh.refresh_id:
                 position = Position(partition.log_start)  # the refresh was requested, and has not begun
-            positions[partition.index] = position
-        return Subscription(
-            row.name,
-            row.topic,
-            self._rules,
-            positions,
-            by_key=row.by_key,
-            refresh=refresh,
-            counters=self._counters,
-        )
+            core.add_partition(partition.index, position)
+            yield
+        return core
 
 
 def start_of(row: SubscriptionRow) -> Start:

@@ -14,6 +14,7 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.observability.repeats import Repeats
 from penstock.runtime.background import Background
 from penstock.runtime.named_locks import NamedLocks
+from penstock.runtime.turns import finish
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class RefreshService:
         """
         row = self._definitions.find(name)
         topic = self._definitions.topic(row.topic)
-        partitions = [self._partitions.get(row.topic, index) for index in range(topic.partition_count)]
+        partitions = await finish(self._partitions.in_steps(topic.name, range(topic.partition_count)))
         refresh = Refresh(row.refresh_id + 1, {partition.index: partition.last_stable for partition in partitions})
         await self._definitions.put(row._replace(refresh_id=refresh.refresh_id, refresh_ends=encode_ends(refresh.ends)))
         self._lines.info(("begun", name), "refresh %d of subscription %s", refresh.refresh_id, name)

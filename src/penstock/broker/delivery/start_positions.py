@@ -12,7 +12,10 @@ from penstock.cluster.partitions import PartitionTable
 from penstock.cluster.topics import Topic
 from penstock.model.errors import KafkaError
 from penstock.protocol.push.values import Start, StartKind
+from penstock.runtime.turns import Turns
 
+PORTION = 500
+"""Positions that are stored as one batch: a few milliseconds, and far below the largest batch."""
 _PLACES = {StartKind.LATEST: OffsetSpec.LATEST, StartKind.EARLIEST: OffsetSpec.EARLIEST}
 
 
@@ -30,16 +33,20 @@ class StartPositions:
     async def commit(self, name: str, topic: Topic, start: Start, owner: str) -> None:
         """Store positions where there are none: everything that a group of this name has done stays done.
 
-        `owner` is who asks, and takes turns with others where a time has to be looked up.
+        In portions, after each of which they count: all positions of a wide topic do not fit into one batch. `owner` is
+        who asks, and takes turns with others where a time has to be looked up.
         """
         await self._groups.prepare()
         committed = self._groups.committed(name).get(topic.name, {})
-        positions = {}
+        positions, turns = dict[int, Position](), Turns()
         for index in range(topic.partition_count):
             if index not in committed:
                 partition = self._partitions.get(topic.name, index)
                 positions[index] = Position(await starting_offset(partition, start, self._worker, owner))
-        await self._commits.store(name, topic.name, positions)
+                await turns.pause()
+        wanted = list(positions.items())
+        for first in range(0, len(wanted), PORTION):
+            await self._commits.store(name, topic.name, dict(wanted[first : first + PORTION]))
 
 
 async def starting_offset(partition: Partition, start: Start, worker: RecordWorker, owner: str) -> int:

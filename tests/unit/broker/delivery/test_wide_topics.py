@@ -1,14 +1,26 @@
-"""Subscriptions to topics of very many partitions: each message costs a look at its own."""
+"""Subscriptions to topics of very many partitions: each message costs a look at its own, and the rest goes in turns."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
 import pytest
 
+from penstock.broker.delivery import live_subscriptions, start_positions
+from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.topic_feed import PartitionFeed
+from penstock.broker.groups.held import HeldGroup
+from penstock.model.errors import ErrorCode, KafkaError
+from penstock.protocol.push.values import Start
+from penstock.runtime import turns
+from penstock.runtime.turns import Steps
 from tests.support.group_world import run, settle
-from tests.unit.broker.delivery.delivery_world import NAME, DeliveryWorld, until
+from tests.unit.broker.delivery.delivery_world import NAME, TOPIC, DeliveryWorld, until
 
 WIDE = 300
+FEW = WIDE // 10
 
 
 class Looks:
@@ -28,6 +40,54 @@ class Looks:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     return Looks(monkeypatch)
+
+
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A step or a few take as long as a turn may."""
+    with monkeypatch.context() as patch:
+        patch.setattr(turns, "TURN_NS", 1_000)
+        yield
+
+
+class Opening:
+    """A subscription that is opened: it watches half of its partitions, and the others when the test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_halfway = asyncio.Event()
+        self.go_on = asyncio.Event()
+        watch, finish = live_subscriptions._watch, turns.finish
+        watching: list[Steps[None]] = []
+
+        def noted(*parts: Any) -> Steps[None]:
+            watching.append(watch(*parts))
+            return watching[-1]
+
+        async def halted(steps: Steps[Any]) -> Any:
+            if steps in watching:
+                for _ in range(WIDE // 2):
+                    next(steps)
+                self.is_halfway.set()
+                await self.go_on.wait()
+            return await finish(steps)
+
+        monkeypatch.setattr(live_subscriptions, "_watch", noted)
+        monkeypatch.setattr(live_subscriptions, "finish", halted)
+
+
+async def turns_of_others(work: Coroutine[Any, Any, Any]) -> int:
+    """How often others were served before the work was done."""
+    task, count = asyncio.ensure_future(work), 0
+    async with asyncio.timeout(10):
+        while not task.done():
+            await asyncio.sleep(0)
+            count += 1
+    await task
+    return count
+
+
+def watched(live: LiveSubscription) -> int:
+    return sum(live.watches(index) for index in range(2 * WIDE))
 
 
 # --- messages ------------------------------------------------------------------------------------------------------
@@ -86,5 +146,132 @@ def test_a_position_that_is_set_back_and_a_refresh_deliver_again_without_news_of
             one.done(live, 1, 1, 4)
             await one.subscriptions.reset(NAME)
             await until(lambda: live.in_flight == 4)
+
+    run(test())
+
+
+# --- members and partitions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_a_subscription_is_made_opened_and_reset_in_turns() -> None:
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            await one.subscriptions.delete(NAME)
+            assert await turns_of_others(one.create()) > FEW
+            assert await turns_of_others(one.join()) > 3 * FEW
+            assert await turns_of_others(one.subscriptions.reset(NAME)) > FEW
+
+    run(test())
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_partitions_are_added_in_turns_and_read_from_their_first_message_on() -> None:
+    async def test() -> None:
+        async with DeliveryWorld() as one:
+            live = await one.join()
+            await one.grow(WIDE)
+            assert watched(live) < WIDE
+            for partition in (5, WIDE - 1):
+                one.publish(1, partition)
+            await until(lambda: live.in_flight == 2)
+            await until(lambda: watched(live) == WIDE)
+
+    run(test())
+
+
+def test_a_few_partitions_are_added_at_once() -> None:
+    async def test() -> None:
+        async with DeliveryWorld() as one:
+            live = await one.join()
+            await one.grow(5)
+            assert watched(live) == 5
+
+    run(test())
+
+
+def test_a_topic_that_grows_while_its_subscription_is_opened_is_read_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            opening = Opening(monkeypatch)
+            joining = asyncio.ensure_future(one.join())
+            await opening.is_halfway.wait()
+            await one.grow(2 * WIDE)
+            opening.go_on.set()
+            live = await joining
+            await until(lambda: watched(live) == 2 * WIDE)
+
+    run(test())
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_topic_that_is_deleted_while_its_subscription_is_opened_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, again: bool
+) -> None:
+    """A topic of the same name, made at once, is another one."""
+
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            opening = Opening(monkeypatch)
+            joining = asyncio.ensure_future(one.join())
+            await opening.is_halfway.wait()
+            await one.delete_topic()
+            if again:
+                await one.world.create_topic(TOPIC, WIDE)
+            opening.go_on.set()
+            with pytest.raises(KafkaError) as refused:
+                await joining
+            assert refused.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            assert one.subscriptions.live(NAME) is None
+            assert not isinstance(one.group(), HeldGroup)
+
+    run(test())
+
+
+def test_a_member_that_leaves_while_its_subscription_is_opened_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            opening = Opening(monkeypatch)
+            joining = asyncio.ensure_future(one.join())
+            await opening.is_halfway.wait()
+            joining.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await joining
+            assert not isinstance(one.group(), HeldGroup)
+            assert not any(partition._data_waiters for partition in one.world.partitions.opened())
+            opening.go_on.set()
+            assert watched(await one.join()) == WIDE
+
+    run(test())
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_a_member_that_leaves_while_partitions_are_added_ends_that() -> None:
+    async def test() -> None:
+        async with DeliveryWorld() as one:
+            live = await one.join()
+            await one.grow(WIDE)
+            one.leave(live)
+            await turns_of_others(asyncio.sleep(0.01))
+            assert watched(live) < WIDE
+            again = await one.join()
+            assert watched(again) == WIDE
+
+    run(test())
+
+
+def test_start_positions_are_stored_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_positions, "PORTION", 100)
+
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            batches = len(one.log.batches)
+            await one.subscriptions.create("second", TOPIC, Start(), by_key=False, owner="User:a")
+            assert len(one.world.groups.committed("second")[TOPIC]) == WIDE
+            assert len(one.log.batches) - batches in (0, 3)  # by the partition of the group's name
 
     run(test())

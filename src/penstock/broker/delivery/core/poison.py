@@ -88,6 +88,10 @@ class Suspects:
         if losses >= self._rules.losses_max:
             self._places.append((partition, offset))
 
+    def look_ahead(self) -> None:
+        """Look at messages that were sent before a restart: there are further ones."""
+        self._is_careful = True
+
     @property
     def must_look(self) -> bool:
         return self._is_careful or bool(self._places)

@@ -130,6 +130,8 @@ class Subscription:
     def add_partition(self, partition: int, position: Position) -> None:
         self.cursors.add(partition, position)
         self.refreshing.add_partition(partition, position.offset)
+        if position.counted:
+            self._suspects.look_ahead()
 
     @property
     def has_changes(self) -> bool:
