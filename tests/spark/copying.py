@@ -59,7 +59,8 @@ class CopyWorld:
     def _is_stored(self, client: RawClient, batch: bytes, partition: int) -> bool:
         """False while a broker that has just started does not lead its partitions yet."""
         code = ErrorCode(client.produce(self.source, batch, partition=partition).error_code)
-        assert code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        early = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        assert code in early, code.name
         return code is ErrorCode.NONE
 
     def _record(self) -> NewRecord:
