@@ -124,10 +124,14 @@ class Receiving(Generic[Value]):
             self._is_refused = True
 
     def _check_let_in(self) -> None:
-        self._is_refused = False
-        refusal = self._contact.refusal()  # of today: the user may be gone, or have another password
-        if refusal is not None:
-            raise refusal
+        """Ask whether the login is accepted today: the user may be gone, or have another password.
+
+        A broker that holds this address off, for logins that failed, may not answer in time. Then it is asked again.
+        """
+        asked = self._contact.ask()
+        self._is_refused = not asked.is_accepted
+        if asked.refusal is not None:
+            raise asked.refusal
 
     def _judge(self, error: KafkaError) -> None:
         if error.code() == KafkaError._MAX_POLL_EXCEEDED:

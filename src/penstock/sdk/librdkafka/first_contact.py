@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -23,6 +23,13 @@ FIRST_CONTACT_MS = 5_000
 _PROBE_S = 1.0
 _SILENT = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT)
 HINT = "check that a broker runs there, that the port is its Kafka port, and that it can be reached from here"
+
+
+class Asked(NamedTuple):
+    """The answer of brokers to a login; neither of both if none has answered."""
+
+    is_accepted: bool
+    refusal: NotAllowed | None = None
 
 
 class Library(Protocol):
@@ -54,8 +61,12 @@ class FirstContact:
 
     def refusal(self) -> NotAllowed | None:
         """Return why no broker lets this client in, or why none is trusted; None if one does, or none answers."""
+        return self.ask().refusal
+
+    def ask(self) -> Asked:
+        """Try the login, or the certificate, at each broker until one accepts it."""
         if self._security is None or not (self._security.has_tls or self._security.has_sasl):
-            return None
+            return Asked(is_accepted=True)
         from penstock.client.connection import BrokerUnavailable
         from penstock.client.security.first_login import try_login
         from penstock.model.errors import KafkaError
@@ -69,8 +80,8 @@ class FirstContact:
             except KafkaError as error:
                 found = NotAllowed(f"config: {error}", code=error.code.name)
             else:
-                return None
-        return found
+                return Asked(is_accepted=True)
+        return Asked(is_accepted=False, refusal=found)
 
     def is_answered(self, timeout_s: float) -> bool:
         """Return whether a broker answers within this time, even if it refuses."""
