@@ -26,7 +26,7 @@ from penstock.sdk.idle_clock import IdleClock
 from penstock.sdk.librdkafka.common_config import client_security, logger
 from penstock.sdk.librdkafka.consumer_config import consumer_config
 from penstock.sdk.librdkafka.errors import GONE, REJOINED, accepted_settings, cause, translate, translated
-from penstock.sdk.librdkafka.first_contact import FirstContact
+from penstock.sdk.librdkafka.first_contact import FirstContact, refusal_of
 from penstock.sdk.librdkafka.start_offsets import at
 from penstock.sdk.membership import Membership
 from penstock.sdk.options import CONSUMER_DEFAULTS, ConsumerOptions, Start, checked
@@ -51,7 +51,7 @@ class Receiving(Generic[Value]):
         config = consumer_config(bootstrap, self.options, set(given), has_producer=has_producer)
         self.delivery = self.options["delivery"]
         self._stores = bool(config["enable.auto.commit"])
-        self._is_refused = False  # a broker has not let this client in, or is not trusted
+        self._refused: KafkaError | None = None  # a broker has not let this client in, or is not trusted
         with accepted_settings():
             self.library = Consumer({**config, "error_cb": self._note}, logger=logger)
         self.idle = IdleClock(self.options.get("idle_timeout_s"), self.options["max_poll_interval_ms"] / 1000)
@@ -89,8 +89,8 @@ class Receiving(Generic[Value]):
         while not self.is_stopped.is_set() and (always or not self.is_ready):
             left = deadline - time.monotonic()
             self._poll_some(0.0 if self._buffer else max(0.0, min(left, _SLICE_S)))
-            if self._is_refused and not self._buffer:
-                self._check_let_in()
+            if self._refused is not None and not self._buffer:
+                self._check_let_in(self._refused)
             if self.delivery == "at-most-once" and self._buffer:
                 self._is_committed = self._commit_buffer()
             always = False
@@ -121,24 +121,25 @@ class Receiving(Generic[Value]):
         It reports the same in place of a message if it was about to ask for the coordinator (`_judge`).
         """
         if error.code() in _REFUSALS:
-            self._is_refused = True
+            self._refused = error
 
-    def _check_let_in(self) -> None:
+    def _check_let_in(self, refused: KafkaError) -> None:
         """Ask whether the login is accepted today: the user may be gone, or have another password.
 
-        A broker that holds this address off, for logins that failed, may not answer in time. Then it is asked again.
+        A broker that holds off the attempts of this user, of which the library makes many, may not answer in time. Then
+        what it has told the library counts.
         """
+        self._refused = None
         asked = self._contact.ask()
-        self._is_refused = not asked.is_accepted
-        if asked.refusal is not None:
-            raise asked.refusal
+        if not asked.is_accepted:
+            raise asked.refusal or refusal_of(refused)
 
     def _judge(self, error: KafkaError) -> None:
         if error.code() == KafkaError._MAX_POLL_EXCEEDED:
             text = "the records of one poll took longer than max_poll_interval_ms=%d: the group has removed this member"
             logger.warning(text, self.options["max_poll_interval_ms"])
         elif error.code() in _REFUSALS:
-            self._is_refused = True
+            self._refused = error
         elif error.code() not in _HARMLESS:
             raise translate(error, f"topics {', '.join(self.membership.topics)}")
 

@@ -100,13 +100,18 @@ class KafkaClients:
         """Whether this error of a consumer is a refused login that is accepted by now; CommandError if it is not.
 
         The library would try it for ever. It says so by `error_cb`, or in place of a message if it was about to ask for
-        the coordinator.
+        the coordinator. A broker that holds off the attempts of this user, of which the library makes many, may not
+        answer ours in time: then what it has told the library counts.
         """
         from confluent_kafka import KafkaError
 
+        from penstock.client.connection import CREDENTIALS
+
         if error.code() not in (KafkaError._AUTHENTICATION, KafkaError._SSL):
             return False
-        _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
+        silence = _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
+        if silence is not None and error.code() == KafkaError._AUTHENTICATION:
+            raise CommandError(f"{error.str()}; {CREDENTIALS}")
         return True
 
     def misfit(self) -> str | None:

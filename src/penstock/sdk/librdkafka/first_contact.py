@@ -32,6 +32,14 @@ class Asked(NamedTuple):
     refusal: NotAllowed | None = None
 
 
+def refusal_of(error: KafkaError) -> NotAllowed:
+    """What a broker has told the library, with what is to be checked."""
+    from penstock.client.connection import CREDENTIALS
+
+    hint = CREDENTIALS if error.code() == KafkaError._AUTHENTICATION else "check ssl.ca.location and the host's name"
+    return NotAllowed(f"config: {error.str()}; {hint}", code=error.name())
+
+
 class Library(Protocol):
     def list_topics(self, topic: Any = None, timeout: float = -1) -> Any: ...
 
