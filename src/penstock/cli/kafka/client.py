@@ -73,6 +73,7 @@ class KafkaClients:
 
     bootstrap: str
     properties: dict[str, str] = field(default_factory=dict)
+    _refusal: CommandError | None = field(init=False, default=None)
 
     def config(self, **more: object) -> dict[str, Any]:
         own = {"bootstrap.servers": self.bootstrap, "client.id": "penstock-cli"}
@@ -105,14 +106,22 @@ class KafkaClients:
         """
         from confluent_kafka import KafkaError
 
-        from penstock.client.connection import CREDENTIALS
-
         if error.code() not in (KafkaError._AUTHENTICATION, KafkaError._SSL):
             return False
-        silence = _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
-        if silence is not None and error.code() == KafkaError._AUTHENTICATION:
-            raise CommandError(f"{error.str()}; {CREDENTIALS}")
+        if self._refusal is None:  # the library reports all that it has before it heeds the first exception
+            self._refusal = self._asked_again(error.str(), is_login=error.code() == KafkaError._AUTHENTICATION)
+        if self._refusal is not None:
+            raise self._refusal
         return True
+
+    def _asked_again(self, told: str, *, is_login: bool) -> CommandError | None:
+        from penstock.client.connection import CREDENTIALS
+
+        try:
+            silence = _try_login(self.bootstrap.partition(",")[0].strip(), self.properties)
+        except CommandError as refusal:
+            return refusal
+        return CommandError(f"{told}; {CREDENTIALS}") if silence is not None and is_login else None
 
     def misfit(self) -> str | None:
         """Why the first broker hangs up on clients with these properties, if they do not fit its port."""
