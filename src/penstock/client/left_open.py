@@ -98,8 +98,9 @@ def _text(place: TopicPartition, offset: int, end: LastEnd = LastEnd.UNKNOWN) ->
             f"{what}, though it is committed; give this principal ClusterAction or Alter of the cluster, so that it can"
             " write the missing marker"
         )
-    how = "" if end is LastEnd.ABORTED else ", and nobody knows how it ended: if these records are not in the output of"
-    how += "" if end is LastEnd.ABORTED else " a batch that is complete"
+    how = ""
+    if end is LastEnd.UNKNOWN:
+        how = ", and nobody knows how it ended: if these records are not in the output of a batch that is complete"
     return (
         f"{what}{how}; let an administrator run `kafka-transactions.sh abort --topic {place.topic} --partition"
         f" {place.partition} --start-offset {offset}`"
