@@ -7,7 +7,7 @@ room, a bounded amount at a time. Positions are stored by `commits`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from penstock.broker.delivery.commits import Commits
@@ -154,12 +154,12 @@ class LiveSubscription:
     # --- positions ---------------------------------------------------------------------------------------------------
 
     @property
-    def has_changes(self) -> bool:
-        """Whether positions may differ from those that were stored last."""
-        return self._core.has_changes
+    def change_count(self) -> int:
+        """Positions that may differ from those that were stored last."""
+        return self._core.change_count
 
-    def take_positions(self) -> dict[int, Position]:
-        return self._core.take_positions()
+    def take_positions(self, most: int) -> Iterator[tuple[int, Position]]:
+        return self._core.take_positions(most)
 
     def put_back(self, partitions: Iterable[int]) -> None:
         self._core.put_back(partitions)
@@ -237,7 +237,7 @@ class LiveSubscription:
         more = False if self._redelivery.is_reading else self._feed.deal(now_ms)
         if core.exhausted:
             self._dead_letters.begin(now_ms)
-        if core.has_changes:
+        if core.change_count:
             self._commits.soon(self)
         if refreshing.refresh is not None and refreshing.is_over and not self._is_finishing:
             self._is_finishing = True

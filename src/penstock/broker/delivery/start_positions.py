@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.broker.delivery.commits import Commits
+from penstock.broker.delivery.commits import PORTION, Commits
 from penstock.broker.groups.coordinator import GroupCoordinator
 from penstock.broker.progress.position import Position
 from penstock.broker.records.offset_lookup import offset_or_end
@@ -14,8 +14,6 @@ from penstock.model.errors import KafkaError
 from penstock.protocol.push.values import Start, StartKind
 from penstock.runtime.turns import Turns
 
-PORTION = 500
-"""Positions that are stored as one batch: a few milliseconds, and far below the largest batch."""
 _PLACES = {StartKind.LATEST: OffsetSpec.LATEST, StartKind.EARLIEST: OffsetSpec.EARLIEST}
 
 

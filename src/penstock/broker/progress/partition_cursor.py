@@ -24,7 +24,8 @@ from penstock.broker.progress.stored_ahead import StoredAhead
 class PartitionCursor(Generic[Holder]):
     """One partition of one subscription.
 
-    `changed` collects the partitions whose position differs from the stored one; the owner of the cursors empties it.
+    `changed` collects the partitions whose position differs from the stored one, in the order in which that began; the
+    owner of the cursors empties it.
     `resets` rises whenever delivery starts again elsewhere: everything that was read ahead is void then.
     """
 
@@ -33,7 +34,7 @@ class PartitionCursor(Generic[Holder]):
         "resets",
     )  # fmt: skip
 
-    def __init__(self, partition: int, position: Position, changed: set[int]) -> None:
+    def __init__(self, partition: int, position: Position, changed: dict[int, None]) -> None:
         self.partition = partition
         self.resets = 0
         self._changed = changed
@@ -102,7 +103,7 @@ class PartitionCursor(Generic[Holder]):
         """Leave nothing below `offset` for a first delivery: those offsets were examined, or do not exist."""
         if offset > self.next_offset:
             self._advance(offset)
-            self._changed.add(self.partition)
+            self._changed[self.partition] = None
 
     def _advance(self, offset: int) -> None:
         if offset > self.next_offset:
@@ -149,7 +150,7 @@ class PartitionCursor(Generic[Holder]):
             self._advance(offset + 1)
         if count > 1:
             self._has_counts = True
-            self._changed.add(self.partition)
+            self._changed[self.partition] = None
         return count
 
     def keep_available(self, offset: int, message: Acquisition[Holder]) -> None:
@@ -179,7 +180,7 @@ class PartitionCursor(Generic[Holder]):
                 overtaken.append(acquisition.holder)
             del unfinished[offset]
             acquisition.left -= 1
-        self._changed.add(self.partition)
+        self._changed[self.partition] = None
         if acquired and (not acquired[0].left or len(acquired) > acquired.length_max):
             acquired.forget_finished()
         if foreign:
@@ -195,20 +196,20 @@ class PartitionCursor(Generic[Holder]):
         self._unfinished[offset] = released
         if before.count:
             self._has_counts = True
-            self._changed.add(self.partition)
+            self._changed[self.partition] = None
         return released
 
     def archive(self, offset: int) -> None:
         """Mark an available offset as done without an answer: it has expired, is gone, or is a dead letter."""
         del self._unfinished[offset]
-        self._changed.add(self.partition)
+        self._changed[self.partition] = None
 
     def move_to(self, offset: int) -> Iterable[tuple[int, Acquisition[Holder]]]:
         """Set the committed position: everything below is done, delivery goes on from it.
 
         Returns the offsets that are no longer unfinished, with their former states.
         """
-        self._changed.add(self.partition)
+        self._changed[self.partition] = None
         if offset < self.committed:
             dropped = self._unfinished
             self.reset(Position(offset))
@@ -225,7 +226,7 @@ class PartitionCursor(Generic[Holder]):
         """Forget everything and start at another position."""
         self._start_at(position)
         self.resets += 1
-        self._changed.add(self.partition)
+        self._changed[self.partition] = None
 
     # --- deadlines ---------------------------------------------------------------------------------------------------
 
@@ -286,7 +287,7 @@ class Cursors(dict[int, PartitionCursor[Holder]]):
 
     def __init__(self, positions: Mapping[int, Position]) -> None:
         super().__init__()
-        self.changed: set[int] = set()
+        self.changed: dict[int, None] = {}
         for partition, position in positions.items():
             self.add(partition, position)
 

@@ -106,7 +106,7 @@ class World:
         return message is not None and message.holder is self.at[place]
 
     def store(self) -> None:
-        for partition, position in self.core.take_positions().items():
+        for partition, position in self.core.take_positions(len(self.logs)):
             self.stored[partition] = (position.offset, encode_position(position, 0))
         self.durable = set(self.done)
         self.stored_deliveries = Counter(

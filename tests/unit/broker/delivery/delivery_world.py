@@ -102,8 +102,8 @@ class DeliveryWorld:
         batch = build_batch([NewRecord(None, b"x")] * count, timestamp=self.world.clock.now_ms())
         self.world.partitions.get(TOPIC, partition).append(batch, read_header(batch), self.world.clock.now_ms())
 
-    async def join(self) -> LiveSubscription:
-        self.member = Member(f"{self.member.member_id}+")
+    async def join(self, credit: int = 100) -> LiveSubscription:
+        self.member = Member(f"{self.member.member_id}+", credit=credit)
         return await self.subscriptions.join(NAME, self.member, Connection())
 
     def leave(self, live: LiveSubscription) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from penstock.broker.delivery import live_subscriptions, start_positions
+from penstock.broker.delivery import commits, live_subscriptions, start_positions
 from penstock.broker.delivery.live_subscription import LiveSubscription
 from penstock.broker.delivery.topic_feed import PartitionFeed
 from penstock.broker.groups.held import HeldGroup
+from penstock.model.batch import read_header
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.protocol.push.values import Start
 from penstock.runtime import turns
@@ -273,5 +274,144 @@ def test_start_positions_are_stored_in_portions(monkeypatch: pytest.MonkeyPatch)
             await one.subscriptions.create("second", TOPIC, Start(), by_key=False, owner="User:a")
             assert len(one.world.groups.committed("second")[TOPIC]) == WIDE
             assert len(one.log.batches) - batches in (0, 3)  # by the partition of the group's name
+
+    run(test())
+
+
+# --- positions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the positions go into one commit."""
+    monkeypatch.setattr(commits, "PORTION", FEW)
+
+
+def widest(one: DeliveryWorld, before: int) -> int:
+    """Positions in the largest batch of those that were written since."""
+    return max((read_header(batch).record_count for batch in one.log.batches[before:]), default=0)
+
+
+@pytest.mark.usefixtures("portions")
+def test_a_refresh_is_stored_in_portions_and_survives_a_restart() -> None:
+    async def test() -> None:
+        one = DeliveryWorld(WIDE)
+        async with one:
+            live = await one.join()
+            one.publish(2, WIDE - 1)
+            await until(lambda: live.in_flight == 2)
+            one.done(live, 0, 1, WIDE - 1)
+            before = len(one.log.batches)
+            await one.subscriptions.reset(NAME)
+            await until(lambda: live.in_flight == 2)
+            await until(lambda: not live.change_count)
+            assert 0 < widest(one, before) <= FEW
+            one.done(live, 0, 1, WIDE - 1)
+            await one.subscriptions.ready(live, one.member, 1)
+            assert live.refresh is None
+            stored = one.world.groups.committed(NAME)[TOPIC]
+            assert len(stored) == WIDE
+            assert {found.metadata for found in stored.values()} == {"push1 1"}
+        async with one.world.restarted() as after:
+            assert after.groups.committed(NAME)[TOPIC][WIDE - 1].offset == 2
+
+    run(test())
+
+
+@pytest.mark.usefixtures("portions")
+def test_last_positions_are_all_in_the_log_before_the_group_is_released() -> None:
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            live = await one.join(credit=2 * WIDE)
+            for partition in range(WIDE):
+                one.publish(1, partition)
+            await until(lambda: live.in_flight == WIDE)
+            before = len(one.log.batches)
+            for partition in range(WIDE):
+                one.done(live, 0, 0, partition)
+            one.leave(live)
+            assert isinstance(one.group(), HeldGroup)
+            await until(lambda: not isinstance(one.group(), HeldGroup))
+            assert widest(one, before) <= FEW
+            assert {found.offset for found in one.world.groups.committed(NAME)[TOPIC].values()} == {1}
+
+    run(test())
+
+
+@pytest.mark.usefixtures("portions")
+def test_a_caller_waits_for_the_positions_that_changed_before_it_and_for_no_later_ones() -> None:
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            live = await one.join(credit=2 * WIDE)
+            for partition in range(WIDE):
+                one.publish(2, partition)
+            await until(lambda: live.in_flight == 2 * WIDE)
+            for partition in range(WIDE):
+                one.done(live, 0, 0, partition)
+            await one.subscriptions.commit_offset(live, 3, 2)  # which changed among the first
+            stored = one.world.groups.committed(NAME)[TOPIC]
+            assert stored[3].offset == 2
+            await one.subscriptions.commit_offset(live, WIDE - 1, 2)
+            assert {found.offset for found in one.world.groups.committed(NAME)[TOPIC].values()} == {1, 2}
+
+    run(test())
+
+
+@pytest.mark.usefixtures("portions")
+def test_a_node_that_stops_has_written_the_last_positions_of_a_wide_topic() -> None:
+    async def test() -> None:
+        one = DeliveryWorld(WIDE)
+        async with one:
+            live = await one.join(credit=2 * WIDE)
+            for partition in range(WIDE):
+                one.publish(1, partition)
+            await until(lambda: live.in_flight == WIDE)
+            for partition in range(WIDE):
+                one.done(live, 0, 0, partition)
+            one.stop()
+        async with one.world.restarted() as after:
+            assert {found.offset for found in after.groups.committed(NAME)[TOPIC].values()} == {1}
+
+    run(test())
+
+
+@pytest.mark.usefixtures("portions")
+def test_a_refusal_is_told_to_everyone_who_waits_and_what_was_refused_is_stored_later() -> None:
+    async def test() -> None:
+        async with DeliveryWorld(WIDE) as one:
+            live = await one.join(credit=2 * WIDE)
+            for partition in range(WIDE):
+                one.publish(1, partition)
+            await until(lambda: live.in_flight == WIDE)
+            one.log.refusal = ErrorCode.KAFKA_STORAGE_ERROR
+            for partition in range(WIDE):
+                one.done(live, 0, 0, partition)
+            with pytest.raises(KafkaError) as refused:
+                await one.subscriptions.commit_offset(live, WIDE - 1, 1)
+            assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+            one.log.refusal = None
+            await until(lambda: not live.change_count)
+            assert {found.offset for found in one.world.groups.committed(NAME)[TOPIC].values()} == {1}
+
+    run(test())
+
+
+def test_positions_with_much_to_tell_go_in_smaller_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "PORTION_TEXT_BYTES", 100)
+
+    async def test() -> None:
+        async with DeliveryWorld(FEW) as one:
+            live = await one.join(credit=2 * WIDE)
+            for partition in range(FEW):
+                one.publish(9, partition)
+            await until(lambda: live.in_flight == 9 * FEW)
+            before = len(one.log.batches)
+            for partition in range(FEW):
+                for offset in (2, 4, 6, 8):
+                    one.done(live, offset, offset, partition)
+            await until(lambda: not live.change_count)
+            assert 0 < widest(one, before) <= 5
+            texts = {found.metadata for found in one.world.groups.committed(NAME)[TOPIC].values()}
+            assert texts == {"push1 0 2+1 1+1 1+1 1+1"}
 
     run(test())

@@ -67,7 +67,7 @@ class RefreshProgress:
         """Deliver everything from `starts` on again, as soon as nothing is in flight."""
         self.refresh = refresh
         self._starts = dict(starts)
-        self._cursors.changed.update(starts)
+        self._cursors.changed.update(dict.fromkeys(starts))
         self._ready.clear()
         self._dispatch.halt()
         self.rewind_if_idle(now_ms)
@@ -77,11 +77,9 @@ class RefreshProgress:
         """Whether messages in flight have to be answered first."""
         return self._starts is not None
 
-    def waiting_positions(self) -> dict[int, Position] | None:
-        """The positions to be stored while it waits: a restart begins with the refresh."""
-        if self._starts is None:
-            return None
-        return {partition: Position(start) for partition, start in self._starts.items()}
+    def waiting_start(self, partition: int) -> int | None:
+        """The position to be stored while it waits: a restart begins with the refresh."""
+        return None if self._starts is None else self._starts.get(partition)
 
     def add_partition(self, partition: int, start: int) -> None:
         if self._starts is not None:

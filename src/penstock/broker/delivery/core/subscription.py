@@ -14,7 +14,8 @@ time as inputs (tests/unit/broker/delivery/test_core_simulation.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from penstock.broker.delivery.core.acks import Acks
 from penstock.broker.delivery.core.counters import DeliveryCounters
@@ -134,22 +135,24 @@ class Subscription:
             self._suspects.look_ahead()
 
     @property
-    def has_changes(self) -> bool:
-        """Whether positions may differ from those that were stored last."""
-        return bool(self.cursors.changed)
+    def change_count(self) -> int:
+        """Positions that may differ from those that were stored last."""
+        return len(self.cursors.changed)
 
-    def take_positions(self) -> dict[int, Position]:
-        """Positions that may have changed since the last call."""
-        changed = tuple(self.cursors.changed)
-        self.cursors.changed.clear()
-        waiting = self.refreshing.waiting_positions()
-        if waiting is not None:
-            return {partition: waiting[partition] for partition in changed if partition in waiting}
-        return {partition: self.cursors[partition].position() for partition in changed if partition in self.cursors}
+    def take_positions(self, most: int) -> Iterator[tuple[int, Position]]:
+        """So many positions that may have changed, the oldest changes first. Each is taken when it is asked for."""
+        changed = self.cursors.changed
+        for partition in tuple(islice(changed, most)):
+            del changed[partition]
+            waiting = self.refreshing.waiting_start(partition)
+            if waiting is not None:
+                yield partition, Position(waiting)
+            elif partition in self.cursors and not self.refreshing.is_waiting:
+                yield partition, self.cursors[partition].position()
 
     def put_back(self, partitions: Iterable[int]) -> None:
         """Take back positions that could not be stored."""
-        self.cursors.changed.update(partitions)
+        self.cursors.changed.update(dict.fromkeys(partitions))
 
     def forget_changes(self) -> None:
         """Drop changed positions instead of storing them: the topic is gone."""
