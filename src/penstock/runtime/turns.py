@@ -53,6 +53,16 @@ def begin(steps: Steps[Result]) -> Result | Coroutine[Any, Any, Result]:
     return _go_on(steps)
 
 
+def at_once(steps: Steps[Result]) -> Result:
+    """Do all steps, without turns for others: of few things."""
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
 async def finish(steps: Steps[Result]) -> Result:
     """Do all steps, turn by turn."""
     try:

@@ -50,6 +50,7 @@ ASKED = {
     "runtime/": "clock, system calls",
     "net/connection/file_sender.py": "is the answer in memory",
     "broker/request.py": "the request as a value",
+    "broker/produce/part.py": "may this batch be appended",
     "broker/produce/repeat_path.py": "made for the next request, or not the same request",
     "broker/records/checks.py": "must records be looked into",
     "broker/push/producers.py": "the producer id of a client",

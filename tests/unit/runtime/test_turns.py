@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.model.limits import TURN_NS
-from penstock.runtime.turns import STEPS_AT_ONCE, Steps, begin, finish
+from penstock.runtime.turns import STEPS_AT_ONCE, Steps, at_once, begin, finish
 
 
 def work(steps: int, step_s: float = 0.0) -> Steps[int]:
@@ -29,6 +29,12 @@ def test_short_work_is_done_at_once() -> None:
     assert begin(work(STEPS_AT_ONCE - 1)) == STEPS_AT_ONCE - 1
     with pytest.raises(ValueError, match="no"):
         begin(failing(5))
+
+
+def test_all_steps_at_once() -> None:
+    assert at_once(work(5 * STEPS_AT_ONCE)) == 5 * STEPS_AT_ONCE
+    with pytest.raises(ValueError, match="no"):
+        at_once(failing(5 * STEPS_AT_ONCE))
 
 
 async def count_turns(coming: Coroutine[Any, Any, int]) -> tuple[int, int]:

@@ -2,9 +2,9 @@
 
 Only parsing is cut short: the request before was parsed, found its partition and was authorized, and this one has the
 same bytes but for its batch. A producer that writes to several partitions in turn has a short way for each. Checking,
-appending, counting and refusing are the functions of the long way (`handlers.records.produce`), which takes every
-request that is not quite the same: another session, other rules of the authorizer, other configs of the topic, a batch
-that is not as it should be, records that have to be looked at, the first batch of a transaction in a partition.
+appending, counting and refusing are the functions of the long way (`handlers.records.produce`, `part`), which takes
+every request that is not quite the same: another session, other rules of the authorizer, other configs of the topic, a
+batch that is not as it should be, records that have to be looked at, the first batch of a transaction in a partition.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from penstock.cluster.partition import Partition
 from penstock.model.batch import TRANSACTIONAL_BIT, BatchHeader
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.turns import Turns
+from penstock.runtime.turns import Steps
 
 _ATTRIBUTES_LOW = 22
 """Position of the lower byte of a batch's attributes."""
@@ -47,44 +47,20 @@ def has_transactional_batch(batches: Iterable[memoryview | None]) -> bool:
     )
 
 
-def join_transaction(
+def joining(
     coordinator: TransactionCoordinator,
     version: int,
     transactional_id: str,
     sender: ProducerIdentity,
     partitions: Sequence[Partition],
     stored: Outcome,
-) -> bool:
+) -> Steps[bool]:
     """True if batches may be appended and answered; False if the answer has to wait until `stored` is called as well.
 
-    RefusedByCoordinator with the code for the answer if they must not be appended.
+    RefusedByCoordinator with the code for the answer if they must not be appended. Whoever takes turns holds off the
+    end of the transaction, so that what is said of the first partition still holds when the last has been looked at.
     """
-    try:
-        if version >= ADDING_VERSION:
-            if any(is_outdated(partition, sender) for partition in partitions):
-                raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
-            # Asked for every request: that a batch is in the log does not say that the coordinator knows of it.
-            places = [TopicPartition(partition.topic, partition.index) for partition in partitions]
-            return coordinator.add_at_once(transactional_id, sender, places, SECOND_GENERATION, stored)
-        for partition in partitions:
-            verify_partition(coordinator, transactional_id, sender, partition)
-    except KafkaError as error:
-        raise refused(error.code, version) from None
-    return True
-
-
-async def join_in_turns(
-    coordinator: TransactionCoordinator,
-    version: int,
-    transactional_id: str,
-    sender: ProducerIdentity,
-    partitions: Sequence[Partition],
-    stored: Outcome,
-) -> bool:
-    """The same for very many partitions. The caller holds off the end of the transaction, so that what is said of the
-    first of them still holds when the last has been looked at.
-    """
-    adds, turns, places = version >= ADDING_VERSION, Turns(), list[TopicPartition]()
+    adds, places = version >= ADDING_VERSION, list[TopicPartition]()
     try:
         for partition in partitions:
             if not adds:
@@ -93,7 +69,8 @@ async def join_in_turns(
                 raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
             else:
                 places.append(TopicPartition(partition.topic, partition.index))
-            await turns.pause()
+            yield
+        # Asked for every request: that a batch is in the log does not say that the coordinator knows of it.
         return not adds or coordinator.add_at_once(transactional_id, sender, places, SECOND_GENERATION, stored)
     except KafkaError as error:
         raise refused(error.code, version) from None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
-from penstock.broker.coordination.coordinator_log import CoordinatorState
-from penstock.broker.produce.transactional import ADDING_VERSION, join_transaction
+from penstock.broker.coordination.coordinator_log import CoordinatorState, Outcome
+from penstock.broker.produce.transactional import ADDING_VERSION, joining
 from penstock.broker.transactions import markers, records
 from penstock.broker.transactions.states import TransactionState
 from penstock.broker.transactions.transaction import EPOCH_MAX, ProducerIdentity
+from penstock.cluster.partition import Partition
 from penstock.config.settings import TransactionSettings
 from penstock.model.batch import read_header
 from penstock.model.batch_builder import NewRecord, build_batch
@@ -18,6 +20,7 @@ from penstock.model.control_record import Marker
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import TRANSACTIONAL_ID_BYTES_MAX
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.turns import at_once
 from tests.support.group_world import run, settle
 from tests.support.transaction_world import Outcomes, TransactionWorld
 
@@ -34,6 +37,18 @@ async def begun(world: TransactionWorld, *places: TopicPartition, version: int =
     for place in places:
         world.write(place, sender)
     return sender
+
+
+def join(
+    world: TransactionWorld,
+    version: int,
+    transactional_id: str,
+    sender: ProducerIdentity,
+    partitions: Sequence[Partition],
+    told: Outcome,
+) -> bool:
+    """As a Produce request with few partitions does."""
+    return at_once(joining(world.transactions, version, transactional_id, sender, partitions, told))
 
 
 async def at_epoch(world: TransactionWorld, epoch: int) -> ProducerIdentity:
@@ -76,11 +91,11 @@ def test_a_partition_whose_record_is_refused_is_not_in_the_transaction() -> None
             sender = await begun(world, A)
             world.state_log("tx").refusal = ErrorCode.KAFKA_STORAGE_ERROR
             partition, told = world.partitions.get(*B), Outcomes()
-            assert not join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            assert not join(world, ADDING_VERSION, "tx", sender, [partition], told)
             assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
             assert world.of("tx").partitions == {A}
             world.state_log("tx").refusal = None
-            join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            join(world, ADDING_VERSION, "tx", sender, [partition], told)
             assert world.of("tx").partitions == {A, B}
 
     run(test())
@@ -95,25 +110,25 @@ def test_first_generation_a_batch_comes_under_the_transactional_id_of_its_produc
             await world.transactions.init_producer_id("other", TIMEOUT_MS, None)
             partition, told = world.partitions.get(*A), Outcomes()
 
-            def join(name: str) -> ErrorCode:
+            def joined(name: str) -> ErrorCode:
                 try:
-                    assert join_transaction(world.transactions, ADDING_VERSION - 1, name, sender, [partition], told)
+                    assert join(world, ADDING_VERSION - 1, name, sender, [partition], told)
                 except KafkaError as error:
                     return error.code
                 return ErrorCode.NONE
 
-            assert join("tx") is ErrorCode.NONE
+            assert joined("tx") is ErrorCode.NONE
             for name, code in (
                 ("other", ErrorCode.INVALID_PRODUCER_ID_MAPPING),
                 ("unknown", ErrorCode.INVALID_PRODUCER_ID_MAPPING),
                 ("", ErrorCode.INVALID_REQUEST),
             ):
-                assert join(name) is code
+                assert joined(name) is code
             shard = world.transactions.shard_of("tx")
             assert shard is not None
             shard.forget_all()
             shard.state = CoordinatorState.LOADING  # as after a restart: whose producer it is, is not known yet
-            assert join("tx") is ErrorCode.NOT_ENOUGH_REPLICAS
+            assert joined("tx") is ErrorCode.NOT_ENOUGH_REPLICAS
             assert told == []
 
     run(test())
@@ -125,7 +140,7 @@ def test_that_a_batch_is_in_the_log_does_not_make_its_partition_part_of_the_tran
             sender = await begun(world, A)
             world.write(B, sender)  # as if the coordinator's record had been lost
             partition, told = world.partitions.get(*B), Outcomes()
-            join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            join(world, ADDING_VERSION, "tx", sender, [partition], told)
             assert world.of("tx").partitions == {A, B}
 
     run(test())
@@ -137,12 +152,12 @@ def test_a_request_sent_again_waits_for_the_record_of_the_first() -> None:
             sender = await begun(world, A)
             world.engine.hold_flushes()
             partition, first, again = world.partitions.get(*B), Outcomes(), Outcomes()
-            assert not join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], first)
-            assert not join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], again)
+            assert not join(world, ADDING_VERSION, "tx", sender, [partition], first)
+            assert not join(world, ADDING_VERSION, "tx", sender, [partition], again)
             assert (first, again) == ([], [])
             world.flush()
             assert (first, again) == ([ErrorCode.NONE], [ErrorCode.NONE])
-            assert join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], again)
+            assert join(world, ADDING_VERSION, "tx", sender, [partition], again)
 
     run(test())
 
@@ -155,14 +170,14 @@ def test_after_a_failed_flush_nobody_is_told_that_all_is_well() -> None:
             assert shard is not None
             world.engine.hold_flushes()
             partition, told = world.partitions.get(*B), Outcomes()
-            join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+            join(world, ADDING_VERSION, "tx", sender, [partition], told)
             world.write(B, sender)
             world.fail_flush(shard.partition.topic, shard.partition.index)
             assert told == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
             for place in (A, B):
                 partition = world.partitions.get(*place)
                 with pytest.raises(KafkaError) as refused:
-                    join_transaction(world.transactions, ADDING_VERSION, "tx", sender, [partition], told)
+                    join(world, ADDING_VERSION, "tx", sender, [partition], told)
                 assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
             with pytest.raises(KafkaError):
                 await world.transactions.end("tx", sender, commit=True, version=SECOND)

@@ -33,6 +33,7 @@ from functools import partial
 
 from penstock.broker.broker import Broker
 from penstock.broker.codec_threads import let_go
+from penstock.broker.produce.part import WRITE, Part, check_header, find, record_check
 from penstock.broker.produce.refusal import named_records, refuse
 from penstock.broker.produce.repeat_path import ZSTD_VERSION, RepeatPath, RepeatPaths
 from penstock.broker.produce.timeouts import LEAST_MS
@@ -40,28 +41,16 @@ from penstock.broker.produce.transactional import (
     ADDING_VERSION,
     has_transactional_batch,
     is_unknown_start,
-    join_in_turns,
-    join_transaction,
+    joining,
     refused,
 )
 from penstock.broker.produce.wide_appends import PORTION
-from penstock.broker.records.checks import CheckResult, LoopBudget, RecordCheck
+from penstock.broker.records.checks import LoopBudget
 from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
-from penstock.model.batch import (
-    CODEC_MASK,
-    LOG_APPEND_TIME_BIT,
-    TRANSACTIONAL_BIT,
-    ZSTD,
-    BatchHeader,
-    NotOneBatch,
-    UnreadableBatch,
-    check_batch,
-    read_header,
-    without_log_append_time,
-)
+from penstock.model.batch import TRANSACTIONAL_BIT, UnreadableBatch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.connection.scratch import kept
@@ -78,12 +67,8 @@ from penstock.protocol.kafka.produce import (
     encode_response,
 )
 from penstock.protocol.kafka.repeated_produce import RepeatedProduce
-from penstock.runtime.turns import Turns
-from penstock.security.resources import Operation
-from penstock.storage.interface import LogConfig
+from penstock.runtime.turns import Steps, Turns, at_once, finish
 
-WRITE = Operation.WRITE  # looked up once: members of an enum are slow to find
-UNUSUAL_BITS = TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT
 PARTITIONS_AT_ONCE_MAX = 1_000
 """About 10 ms of work, if all of them are refused."""
 APPENDED_AT_ONCE_MAX = 100
@@ -169,28 +154,6 @@ def _may_write_transactions(broker: Broker, request: AnyRequest, body: ProduceRe
     return broker.access.allows_transactional_id(request.session, WRITE, name)
 
 
-class _Part:
-    """One partition's batch between the request and the log."""
-
-    __slots__ = ("batch", "check", "config", "data", "error", "header", "partition")
-
-    batch: bytearray | memoryview
-    header: BatchHeader
-    partition: Partition
-    config: LogConfig
-
-    def __init__(self, data: PartitionData) -> None:
-        self.data = data
-        self.error: KafkaError | None = None
-        self.check: RecordCheck | None = None
-
-    def decide(self, result: CheckResult) -> None:
-        if isinstance(result, KafkaError):
-            self.error = result.kept()
-        elif result is not None:
-            self.batch, self.header = result, read_header(result)
-
-
 class _Produce:
     """One request between its arrival and its answer."""
 
@@ -212,8 +175,8 @@ class _Produce:
         self._validates_all = broker.settings.topics.validation is Validation.RECORDS
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
-        self._parts: list[_Part] = []
-        self.unchecked: list[_Part] = []
+        self._parts: list[Part] = []
+        self.unchecked: list[Part] = []
         """Parts that the worker process has to look at."""
         self._results: list[PartitionResult] = []
         self._errors_left = RECORD_ERRORS_MAX
@@ -236,18 +199,21 @@ class _Produce:
 
     def admit(self, data: PartitionData, transactional_id: str | None) -> None:
         """KafkaError if the whole request fails with this batch."""
-        part = _Part(data)
+        part = Part(data)
         self._parts.append(part)
         try:
-            part.partition = self._find(data)
-            self._check_header(part, transactional_id)
+            part.partition = find(self._broker, self._session, data)
+            check_header(self._broker, self._session, self._version, transactional_id, part)
         except KafkaError as error:
             unknown_codec = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
             if isinstance(error, UnreadableBatch) or (unknown_codec and self._version < ZSTD_VERSION):
                 raise
             part.decide(error)
             return
-        check = self._record_check(part)
+        if part.header.attributes & TRANSACTIONAL_BIT:
+            self._has_transactional = True
+        unpacked_bytes_max = self._broker.settings.limits.decompressed_bytes_max
+        check = record_check(part, validates_all=self._validates_all, unpacked_bytes_max=unpacked_bytes_max)
         if check is not None:
             decided, result = self._budget.try_check(check)
             if decided:
@@ -255,62 +221,6 @@ class _Produce:
             else:
                 part.check = check
                 self.unchecked.append(part)
-
-    def _find(self, data: PartitionData) -> Partition:
-        """The partition to write to; without the right the error does not reveal whether it exists."""
-        access, topic = self._broker.access, data.topic
-        if isinstance(topic, str):
-            access.check_topic(self._session, WRITE, topic)
-            return self._broker.partitions.get(topic, data.partition)
-        partition = self._broker.partitions.find(topic, data.partition)
-        access.check_topic(self._session, WRITE, partition.topic)
-        return partition
-
-    def _check_header(self, part: _Part, transactional_id: str | None) -> None:
-        records = part.data.records
-        if records is None or not len(records):
-            raise NotOneBatch("exactly one record batch per partition is allowed")
-        self._broker.appender.check_writable(part.partition)
-        header = check_batch(records)
-        if header.attributes & CODEC_MASK == ZSTD and self._version < ZSTD_VERSION:
-            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
-        part.batch, part.header = records, header
-        if self._broker.producer_rights is not None:
-            self._broker.producer_rights.check(self._session, header)
-        if header.attributes & UNUSUAL_BITS:
-            self._check_unusual(part, transactional_id)
-
-    def _check_unusual(self, part: _Part, transactional_id: str | None) -> None:
-        if part.header.is_transactional:
-            if transactional_id is None:
-                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-            self._has_transactional = True
-        if part.header.is_log_append_time:
-            part.partition.check_stamped(part.header, self._broker.clock.now_ms())
-            part.batch = without_log_append_time(part.batch, part.header)
-            part.header = read_header(part.batch)
-
-    def _record_check(self, part: _Part) -> RecordCheck | None:
-        """The check that the records need; None if they need none."""
-        config = part.config = part.partition.config
-        validate = config.cleanup_compact or self._validates_all
-        if not validate and config.compression_type == "producer":
-            return None
-        own_codec = part.header.attributes & CODEC_MASK
-        codec = own_codec if config.codec is None else config.codec
-        if not validate and codec == own_codec:
-            return None
-        if len(part.batch) > config.max_message_bytes:
-            return None  # the log refuses it
-        return RecordCheck(
-            batch=part.batch,
-            header=part.header,
-            validate=validate,
-            keyed=config.cleanup_compact,
-            codec=codec,
-            batch_bytes_max=config.max_message_bytes,
-            unpacked_bytes_max=self._broker.settings.limits.decompressed_bytes_max,
-        )
 
     # --- transactions ------------------------------------------------------------------------------------------------
 
@@ -324,46 +234,20 @@ class _Produce:
         name = self._transactional_id
         return self._has_transactional and name is not None and name in self._broker.transactions.completions
 
-    def _join_transaction(self) -> None:
-        parts = [part for part in self._parts if part.error is None and part.header.is_transactional]
-        senders = {ProducerIdentity(part.header.producer_id, part.header.producer_epoch) for part in parts}
-        if not parts:
-            return
-        try:
-            if len(senders) > 1:
-                raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-            is_settled = join_transaction(
-                self._broker.transactions,
-                self._version,
-                self._transactional_id or "",
-                senders.pop(),
-                [part.partition for part in parts],
-                self._stored,
-            )
-            self._waiting += not is_settled
-            if self._failure is not None:  # refused at once: a batch of which the coordinator knows nothing must not be
-                raise KafkaError(self._failure)
-        except KafkaError as error:
-            for part in parts:
-                part.decide(error)
-            return
-        for part in parts:
-            if self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
-                part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
-
-    async def _join_in_turns(self) -> None:
-        turns, parts, senders = Turns(), list[_Part](), set[ProducerIdentity]()
+    def _joining(self) -> Steps[None]:
+        """Tell the coordinator of the partitions whose batches are to be appended."""
+        parts, senders = list[Part](), set[ProducerIdentity]()
         for part in self._parts:
-            if part.error is None and part.header.is_transactional:
+            if part.is_transactional:
                 parts.append(part)
                 senders.add(ProducerIdentity(part.header.producer_id, part.header.producer_epoch))
-                await turns.pause()
+                yield
         if not parts:
             return
         try:
             if len(senders) > 1:
                 raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-            is_settled = await join_in_turns(
+            is_settled = yield from joining(
                 self._broker.transactions,
                 self._version,
                 self._transactional_id or "",
@@ -375,10 +259,20 @@ class _Produce:
         except KafkaError as error:
             self._refuse_transactional(parts, error)
 
-    def _refuse_transactional(self, parts: Sequence[_Part], error: KafkaError) -> None:
+    def _refuse_transactional(self, parts: Sequence[Part], error: KafkaError) -> None:
         for part in parts:
-            if part.error is None and part.header.is_transactional:
+            if part.is_transactional:
                 part.decide(error)
+
+    def _check_joined(self, parts: Sequence[Part]) -> None:
+        """Refuse batches of which the coordinator knows nothing, and those that do not begin a producer's sequence."""
+        for part in parts:
+            if not part.is_transactional:
+                continue
+            if self._failure is not None:  # the coordinator's record is lost, and with it the transaction
+                part.decide(KafkaError(self._failure))
+            elif self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
+                part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
 
     def _stored(self, code: ErrorCode) -> None:
         """Note that the coordinator's record is on disk, or never will be; it may not be counted as waited for yet."""
@@ -440,7 +334,7 @@ class _Produce:
             await self._append_in_turns()
             return
         try:
-            await self._join_in_turns()
+            await finish(self._joining())
             await self._append_in_turns()
         finally:
             completions.go_on(transactional_id)
@@ -457,7 +351,8 @@ class _Produce:
     def append(self) -> None:
         """Everything that was admitted, in the order of the request."""
         if self._has_transactional:
-            self._join_transaction()
+            at_once(self._joining())
+            self._check_joined(self._parts)
         self._append_all(self._parts)
         if self._is_wide:
             self._await_flushes()
@@ -484,20 +379,16 @@ class _Produce:
 
     def _append_portion(self, first: int, refusal: KafkaError | None = None) -> None:
         portion = self._parts[first : first + PORTION]
-        for part in portion:
-            if part.error is not None:
-                continue
-            if refusal is not None:
-                part.decide(refusal)
-            elif part.header.is_transactional:
-                if self._failure is not None:  # the coordinator's record is lost, and with it the transaction
-                    part.decide(KafkaError(self._failure))
-                elif self._version >= ADDING_VERSION and is_unknown_start(part.partition, part.header):
-                    part.decide(KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+        if refusal is not None:
+            for part in portion:
+                if part.error is None:
+                    part.decide(refusal)
+        elif self._has_transactional:
+            self._check_joined(portion)
         self._append_all(portion)
         self._await_flushes()
 
-    def _append_all(self, parts: Sequence[_Part]) -> None:
+    def _append_all(self, parts: Sequence[Part]) -> None:
         now_ms = self._broker.clock.now_ms()
         for part in parts:
             if part.error is None:
@@ -508,7 +399,7 @@ class _Produce:
             if part.error is not None:
                 self._refuse(part, part.error)
 
-    def _append(self, part: _Part, now_ms: int) -> None:
+    def _append(self, part: Part, now_ms: int) -> None:
         data, partition, batch = part.data, part.partition, part.batch
         if partition.deleted:  # since it was found
             raise KafkaError(partition.failure)
@@ -520,7 +411,7 @@ class _Produce:
             )
         )
 
-    def _refuse(self, part: _Part, error: KafkaError) -> None:
+    def _refuse(self, part: Part, error: KafkaError) -> None:
         data = part.data
         named: tuple[RecordError, ...] = ()
         if hasattr(part, "header"):
