@@ -66,10 +66,6 @@ class File(Protocol):
 
     def size(self) -> int: ...
     def truncate(self, size: int) -> None: ...
-    def allocate(self, position: int, size: int) -> None:
-        """Extend the file to `position + size` with zeros whose space on the disk is reserved."""
-        ...
-
     def datasync(self) -> None: ...
     def fileno(self) -> int: ...
     def close(self) -> None: ...
@@ -177,9 +173,6 @@ class RealFile:
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._fd, size)
-
-    def allocate(self, position: int, size: int) -> None:
-        os.posix_fallocate(self._fd, position, size)
 
     def datasync(self) -> None:
         CALLS.sync += 1

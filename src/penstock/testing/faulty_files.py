@@ -234,11 +234,6 @@ class FaultyFile:
         change = Change(Kind.TRUNCATE, self._name, self._inode, size)
         self._files.perform(change, lambda: self._file.truncate(size))
 
-    def allocate(self, position: int, size: int) -> None:
-        end = position + size
-        change = Change(Kind.TRUNCATE, self._name, self._inode, end)
-        self._files.perform(change, lambda: self._file.truncate(end))
-
     def datasync(self) -> None:
         self._files.perform(Change(Kind.SYNC, self._name, self._inode), lambda: None)
 

@@ -9,6 +9,7 @@ from penstock.runtime.files import RealFiles
 from penstock.storage.interface import LogConfig, LogState
 from penstock.storage.recovery.verify import verify_log
 from penstock.storage.segment import preallocation
+from tests.support.full_disk import files_of_at_most
 from tests.unit.storage.log_rig import Rig, put, read_all
 
 STEP = 4096
@@ -18,7 +19,7 @@ VALUE = b"v" * 400
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preallocation, "STEP_BYTES", STEP)
-    monkeypatch.setattr(preallocation, "SMALL_BATCH_BYTES", 1000)
+    monkeypatch.setattr(preallocation, "SYNC_BYTES_MAX", 1000)
 
 
 def filled(rig: Rig, count: int) -> None:
@@ -31,16 +32,16 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path, LogConfig(segment_bytes=1 << 20))
 
 
-def test_small_segments_and_large_batches_get_none(rig: Rig) -> None:
+def test_small_segments_get_none_and_large_syncs_neither(rig: Rig) -> None:
     filled(rig, 5)
     assert rig.segment_file().stat().st_size == rig.log.size_bytes
     filled(rig, 10)
     assert rig.segment_file().stat().st_size > rig.log.size_bytes
-    filled(rig, 20)
-    before = rig.segment_file().stat().st_size
-    for _ in range(10):
+    for _ in range(30):
         rig.append(b"w" * 2000)
-    assert rig.segment_file().stat().st_size == max(before, rig.log.size_bytes)
+    assert rig.segment_file().stat().st_size == rig.log.size_bytes
+    filled(rig, 30)  # syncs are small again
+    assert rig.segment_file().stat().st_size > rig.log.size_bytes
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -118,13 +119,13 @@ def test_zeros_where_records_were_are_damage(rig: Rig) -> None:
         read_all(rig.log)
 
 
-def test_a_file_system_without_it_goes_on(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(95, "not supported")
-
-    monkeypatch.setattr("penstock.runtime.files.os.posix_fallocate", refuse)
-    filled(rig, 40)
-    assert rig.segment_file().stat().st_size == rig.log.size_bytes
+def test_a_disk_without_room_for_it_goes_on(rig: Rig) -> None:
+    filled(rig, 9)
+    assert STEP < rig.log.size_bytes == rig.segment_file().stat().st_size
+    with files_of_at_most(rig.log.size_bytes + STEP - 1):
+        filled(rig, 4)
+        assert rig.segment_file().stat().st_size == rig.log.size_bytes
     put(rig.log, VALUE)
     rig.reopen(clean=True)
-    assert rig.log.log_end == 41
+    assert rig.log.log_end == 14
+    assert [record.offset for record in read_all(rig.log)] == list(range(14))

@@ -57,6 +57,9 @@ class FlushQueue(Protocol):
     """Whether syncs are many, so that cheaper ones are worth some zeros at the end of a segment
     (`segment.preallocation`)."""
 
+    sync_bytes: int
+    """How many bytes of batches a sync had to write of late."""
+
     def mark(self, log: Flushable, size_bytes: int = 0) -> None:
         """Mark a log after an append of so many bytes. Cheap; marking twice is marking once. Loop thread."""
         ...

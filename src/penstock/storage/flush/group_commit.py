@@ -55,6 +55,8 @@ _LOOP_MARKS_MAX = 16
 _LOOP_BYTES_MAX = 64 << 10
 # With `flush: interval`, a round begins before its time with so many logs: each holds an open file until it is synced.
 _INTERVAL_LOGS_MAX = 500
+# A round counts for one in 2 to the power of so many.
+_OF_LATE = 3
 
 
 class FlushMode(enum.Enum):
@@ -95,6 +97,7 @@ class GroupCommit:
         self.syncs = mode is not FlushMode.OS
         """Whether there are flush rounds, so that everything written will be flushed."""
         self.waits_for_sync = self.wants_preallocation = mode is FlushMode.ALWAYS
+        self.sync_bytes = 0
         self._files = files
         self._mode = mode
         self._interval_s = interval_ms / 1000
@@ -156,13 +159,10 @@ class GroupCommit:
             if len(self._dirty) >= _INTERVAL_LOGS_MAX and self._wake.empty():
                 self._wake_thread()  # which wakes up by itself otherwise
             return
-        if self._call_next is None:
-            if first:
-                self._wake_thread()
-            return
         if first:
+            self.sync_bytes += (self._marked_bytes - self.sync_bytes) >> _OF_LATE
             self._marks = self._marks_seen = self._marked_bytes = 0
-            if self._wakes != self._wakes_heeded:
+            if self._call_next is None or self._wakes != self._wakes_heeded:
                 self._wake_thread()
             else:
                 self._call_next(self._look_once_more)

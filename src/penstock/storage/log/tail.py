@@ -80,7 +80,7 @@ class DiskTail:
         try:
             file = self._unflushed.active or self._open_active(segment)
             if position + size > self._preallocation.end and self._commit.wants_preallocation:
-                self._preallocation.extend(file, position, size)
+                self._preallocation.extend(file, position, size, self._commit.sync_bytes)
             file.pwrite((batch,), position)
         except OSError as error:
             raise self._undo_write(position, error) from error

@@ -52,9 +52,6 @@ class DirectoryEntry:
     def truncate(self, size: int) -> None:
         raise AssertionError("a directory entry is only synced")
 
-    def allocate(self, position: int, size: int) -> None:
-        raise AssertionError("a directory entry is only synced")
-
     def close(self) -> None:
         """Do nothing: it owns no file."""
 
