@@ -3,7 +3,6 @@
 Apache Kafka ends each answer with its segment; to clients that makes no difference but the number of requests.
 """
 
-import select
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from kio.schema.errors import ErrorCode
 from tests.support import batches
 from tests.support.batches import StoredBatch, decode_batches
 from tests.support.raw_client import RawClient
+from tests.support.readable import is_readable
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("F-01")
@@ -75,7 +75,7 @@ def test_segments_are_deleted_while_a_slow_reader_receives_them(
     topic, count = filled(client, ANSWER_BYTES)
     slow = connect()
     slow.send("fetch", 12, **client.fetch_values(topic, 0, partition_max_bytes=2 * ANSWER_BYTES))
-    assert select.select([slow], [], [], GONE_WITHIN_S)[0]
+    assert is_readable(slow, GONE_WITHIN_S)
     assert client.delete_records(topic, count).low_watermark == count
     wait_until(
         lambda: stored_bytes(client, topic) <= SEGMENT_BYTES, what="the segments are gone", within_s=GONE_WITHIN_S

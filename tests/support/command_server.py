@@ -32,6 +32,8 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NoReturn
 
+from tests.support.readable import is_readable
+
 LINE_BYTES_MAX = 4 << 20
 # The modules that commands load inside of their functions; a command loads what is not here by itself.
 LOADED = (
@@ -68,7 +70,7 @@ class ForkedProcess:
         return code
 
     def _ended(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._connection], [], [], timeout)[0]:
+        if self.returncode is None and is_readable(self._connection, timeout):
             told = self._lines.readline()
             assert told, "the command server ended"
             self.returncode = int(told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from penstock.testing.consistency.history import Generation, Outcome
 from tests.chaos.clients.transactional import PATIENCE_SECONDS, Delivery, Message, Settings, Trouble
 from tests.support.kafka_process import jars_directory
+from tests.support.readable import is_readable
 
 SOURCE = Path(__file__).with_name("ChaosProducer.java")
 JVM_OPTIONS = ("-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -58,7 +58,7 @@ class JavaClient:
             self._process.stdin.write(("\t".join(map(str, words)) + "\n").encode())
         except OSError as error:
             raise Trouble(repr(error)) from error
-        if not select.select([self._process.stdout], [], [], 2 * PATIENCE_SECONDS)[0]:
+        if not is_readable(self._process.stdout, 2 * PATIENCE_SECONDS):
             raise Trouble(f"no answer to {words[0]}")
         answer = self._process.stdout.readline().decode().strip()
         if not answer.startswith("ok"):
