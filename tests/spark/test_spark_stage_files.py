@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,8 +13,9 @@ from penstock.model.topic_partition import TopicPartition
 from penstock_spark.companion.stages import Stages
 from penstock_spark.errors import DataLost
 from penstock_spark.writing.large_output import LargeOutput
-from penstock_spark.writing.stage_files import MARK, Piece, StageDirectory, filed
+from penstock_spark.writing.stage_files import MARK, StageDirectory
 from penstock_spark.writing.task_output import TaskOutput, gathered
+from tests.support.full_disk import files_of_at_most
 
 BATCHES = [(TopicPartition(f"topic-{number % 3}", number), bytes([number]) * 50_000) for number in range(20)]
 
@@ -39,17 +38,6 @@ def put_all(cluster: Cluster, directory: StageDirectory | None) -> TaskOutput:
 
 def contents(cluster: Cluster, output: TaskOutput) -> list[tuple[TopicPartition, bytes]]:
     return [(place, bytes(batch)) for place, batch in gathered(cluster, [output])]
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """The system takes no more of a file than this, as when a disk is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.feature("S-02", "X-02")
@@ -110,10 +98,14 @@ def test_a_driver_without_a_place_for_files_has_none(stages: Stages, tmp_path: P
     assert stages.open(str(tmp_path / "missing"))[1] is None
 
 
-def test_a_file_that_is_gone_or_cut_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "output"
-    with pytest.raises(DataLost, match="is gone; the batch runs again"):
-        list(filed(str(path), [Piece("t", 0, 1)]))
-    path.write_bytes(b"12345")
+def test_a_file_that_is_gone_or_cut_is_told(cluster: Cluster, stages: Stages, tmp_path: Path) -> None:
+    _, directory = stages.open(str(tmp_path))
+    output = put_all(cluster, directory)
+    assert output.file is not None
+    path = Path(output.file)
+    path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(DataLost, match="shorter; the batch runs again"):
-        list(filed(str(path), [Piece("t", 0, 3), Piece("t", 0, 3)]))
+        contents(cluster, output)
+    path.unlink()
+    with pytest.raises(DataLost, match="is gone; the batch runs again"):
+        contents(cluster, output)

@@ -22,7 +22,9 @@ from penstock_spark.companion.tasks import MESSAGE, ReadTask, WriteTask, command
 from penstock_spark.reading.batch_reader import BatchReader
 from penstock_spark.reading.stream_reader import StreamReader
 from penstock_spark.source import PenstockDataSource
+from penstock_spark.writing.ahead import Ahead, Transaction
 from penstock_spark.writing.batch_writer import BatchWriter
+from penstock_spark.writing.options import Delivery
 from penstock_spark.writing.stream_writer import StreamWriter
 from penstock_spark.writing.task_output import Rows
 
@@ -39,8 +41,12 @@ class Calls:
         self._numbers = itertools.count(1)
         self._streams: dict[int, tuple[StreamReader, StructType]] = {}
         self._stages = Stages()
+        self._ahead: dict[int, Ahead] = {}  # by the number of the write
+        self._slow: set[str] = set()  # queries whose tasks take too long for it
 
     def close(self) -> None:
+        for ahead in [*self._ahead.values()]:
+            ahead.drop()
         self._stages.close()
 
     def schema(self, *, options: Options) -> Answer:
@@ -98,22 +104,42 @@ class Calls:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def open_write(
-        self, *, options: Options, schema: str, streaming: bool, overwrite: bool, directory: str | None
+        self,
+        *,
+        options: Options,
+        schema: str,
+        streaming: bool,
+        overwrite: bool,
+        directory: str | None,
+        query: str,
+        batch: int | None,
     ) -> Answer:
         """The task of a write, its number, and how many bytes of rows a task may leave to the driver.
 
-        In `directory` tasks may leave files.
+        In `directory` tasks may leave files; `batch` is that of a stream.
         """
         writer = _writer(options, schema, streaming, overwrite)
         number, files = (0, None) if directory is None else self._stages.open(directory)
         writer.options = replace(writer.options, directory=files)
-        rows_bytes_max = writer.options.rows_bytes_max
-        return {"write": number, "rows_bytes_max": rows_bytes_max}, [command(WriteTask(writer), MESSAGE)]
+        task, rows_bytes_max = command(WriteTask(writer), MESSAGE), writer.options.rows_bytes_max
+        work = None if query in self._slow else _work(writer, query, batch)
+        if files is not None and work is not None:
+            self._ahead[number] = Ahead(files, work)
+        return {"write": number, "rows_bytes_max": rows_bytes_max}, [task]
 
     def abandon_write(self, *, write: int) -> Answer:
         """Note that a write has failed before it could be committed."""
-        self._stages.remove(write)
+        self._end_write(write)
         return {}, []
+
+    def _end_write(self, write: int, query: str | None = None) -> None:
+        """Let go of all that belongs to it; `query` may have more of them."""
+        ahead = self._ahead.pop(write, None)
+        if ahead is not None:
+            ahead.drop()
+            if ahead.gave_up and query is not None:
+                self._slow.add(query)
+        self._stages.remove(write)
 
     def commit(
         self,
@@ -128,10 +154,11 @@ class Calls:
         """Commit a batch write. `tasks` has the number of the task for each part that is rows."""
         writer = _writer(options, schema, streaming=False)
         assert isinstance(writer, BatchWriter)
+        writer.ahead = self._ahead.get(write)
         try:
             writer.commit(_messages(parts, query, tasks))
         finally:
-            self._stages.remove(write)
+            self._end_write(write)
         return {}, []
 
     def commit_batch(
@@ -149,10 +176,11 @@ class Calls:
         """Commit a batch of a stream, or abort it."""
         writer = _writer(options, schema, streaming=True)
         assert isinstance(writer, StreamWriter)
+        writer.ahead = self._ahead.get(write)
         try:
             (writer.abort if abort else writer.commit)(_messages(parts, query, tasks), batch)
         finally:
-            self._stages.remove(write)
+            self._end_write(write, query)
         return {}, []
 
 
@@ -193,6 +221,15 @@ def _writer(options: Options, schema: str, streaming: bool, overwrite: bool = Fa
     made = source.streamWriter(columns, overwrite) if streaming else source.writer(columns, overwrite)
     assert isinstance(made, BatchWriter | StreamWriter)
     return made
+
+
+def _work(writer: BatchWriter | StreamWriter, query: str, batch: int | None) -> Transaction | None:
+    """The one transaction that a write will be; none if it is not one."""
+    if writer.options.delivery is not Delivery.BY_BATCH:
+        return None
+    if isinstance(writer, BatchWriter):
+        return writer.work()
+    return None if batch is None else writer.work(query, batch)
 
 
 def _messages(parts: Sequence[bytes], query: str, tasks: Sequence[int | None]) -> list[Any]:

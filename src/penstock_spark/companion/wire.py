@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 from typing import IO, Any, NamedTuple
 
-VERSION = 2
+VERSION = 3
 """Of this form and of the calls; `Companion.java` has the same."""
 
 _INT, _NUMBER = struct.Struct(">i"), struct.Struct(">q")

@@ -6,7 +6,7 @@
     EndTxn           all of it becomes visible at once, or nothing
 
 The transactional id, and the marker's name, belong to the query, or to a task's place in it; work has a rising number.
-No transaction is open while tasks compute.
+While tasks compute, no transaction is open for more than a few seconds (`ahead`).
 
 A writer that has written the previous work skips the first two steps: if another writer had begun under this name
 since, the broker would refuse the first write, and then everything is done from the start.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 from penstock.client.cluster import Cluster
@@ -56,7 +57,7 @@ class ExactlyOnce:
         self._fenced = 0
         if self._last is not None:
             try:
-                return self._go_on(number, self._last, batches, about or {})
+                return self.prepare(number) and self._do(number, batches, about or {})
             except (BrokerUnavailable, KafkaError) as error:
                 logger.info("%s: batch %d begins again: %s", self._name, number, error)
                 self.cluster.forget()
@@ -66,13 +67,17 @@ class ExactlyOnce:
             before_next=self.cluster.forget,
         )
 
-    def _go_on(self, number: int, last: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
-        return number > last and self._do(number, batches, about)
+    def prepare(self, number: int) -> bool:
+        """Become ready to send the work of this number. False if it was done before."""
+        if self._last is not None:
+            return number > self._last
+        found = self.begin()
+        return found is None or found.content["batch"] < number
 
     def _attempt(self, number: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
         try:
-            found = self.begin()
-            if found is not None and found.content["batch"] >= number:
+            self._last = None
+            if not self.prepare(number):
                 logger.info("%s: batch %d was written before", self._name, number)
                 return False
             return self._do(number, batches, about)
@@ -84,9 +89,14 @@ class ExactlyOnce:
 
     def _do(self, number: int, batches: Callable[[], Batches], about: dict[str, Any]) -> bool:
         self.send(batches())
+        self.complete(number, about)
+        return True
+
+    def complete(self, number: int, about: dict[str, Any]) -> None:
+        """Commit the work of this number. After an error, whether it is done is not known."""
+        self._last = None
         self.finish({"batch": number, **about})
         self._last = number
-        return True
 
     def send(self, batches: Batches) -> None:
         for place, batch in batches:
@@ -109,10 +119,74 @@ class ExactlyOnce:
         self._producer.init()
 
 
+class NumberedWork:
+    """Work of a query that may be repeated, as one transaction; `once` is its writer."""
+
+    def __init__(self, once: AbstractContextManager[ExactlyOnce], number: int) -> None:
+        self._once, self._number = once, number
+
+    def open(self) -> bool:
+        with ExitStack() as stack:
+            writer = stack.enter_context(self._once)
+            if not writer.prepare(self._number):
+                return False
+            self._writer, self._stack = writer, stack.pop_all()
+        return True
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._writer.cluster
+
+    def send(self, batches: Batches) -> None:
+        self._writer.send(batches)
+
+    def commit(self) -> bool:
+        """False if it is not known to be done, which whoever does it again will find out."""
+        try:
+            with self._stack:
+                self._writer.complete(self._number, {})
+        except (BrokerUnavailable, KafkaError) as error:
+            logger.info("batch %d begins again: %s", self._number, error)
+            return False
+        return True
+
+    def leave(self) -> None:
+        with self._stack:
+            self._writer.abort()
+
+
+class UnrepeatedWork:
+    """Work that is never repeated, over some connections: all of it or nothing, without a marker."""
+
+    def __init__(self, connected: AbstractContextManager[Cluster], name: str, timeout_ms: int) -> None:
+        self._connected, self._name, self._timeout_ms = connected, name, timeout_ms
+
+    def open(self) -> bool:
+        with ExitStack() as stack:
+            self.cluster = stack.enter_context(self._connected)
+            self._producer = TransactionalProducer(self.cluster, self._name, timeout_ms=self._timeout_ms)
+            self._producer.init()
+            self._stack = stack.pop_all()
+        return True
+
+    def send(self, batches: Batches) -> None:
+        for place, batch in batches:
+            self._producer.send(place, batch)
+
+    def commit(self) -> bool:
+        """An error means that the outcome is unknown."""
+        with self._stack:
+            self._producer.commit()
+        return True
+
+    def leave(self) -> None:
+        with self._stack:
+            self._producer.abort()
+
+
 def write_atomically(cluster: Cluster, name: str, timeout_ms: int, batches: Batches) -> None:
-    """Write work that is never repeated: all of it or nothing, without a marker."""
-    producer = TransactionalProducer(cluster, name, timeout_ms=timeout_ms)
-    producer.init()
-    for place, batch in batches:
-        producer.send(place, batch)
-    producer.commit()
+    """Write work that is never repeated."""
+    work = UnrepeatedWork(nullcontext(cluster), name, timeout_ms)
+    work.open()
+    work.send(batches)
+    work.commit()

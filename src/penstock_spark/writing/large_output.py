@@ -36,7 +36,7 @@ class LargeOutput:
         """Stage what the file has."""
         self._file, self._stage = None, Stage(self._cluster, self._task)
         file.close()
-        for place, batch in filed(file.path, file.pieces):
+        for place, batch in filed(file.path, file.size):
             self._stage.put(place, batch)
         file.remove()
 
@@ -44,7 +44,7 @@ class LargeOutput:
         """Wait until everything is stored, and note where."""
         if self._file is not None:
             self._file.close()
-            output.file, output.pieces = self._file.path, self._file.pieces
+            output.file, output.file_size = self._file.path, self._file.size
         if self._stage is not None:
             self._stage.flush()
             output.stage, output.staged = self._stage.place, self._stage.offsets

@@ -4,28 +4,26 @@ That is so in local mode and on executors beside the driver: there a file is as 
 it is removed with the write's end, as a rule before the system has begun to write it. A mark that the driver has made
 tells a task that the directory is the driver's, and not one of the same name on another machine; without it the
 staging topic is used. Should a file be gone, the batch runs again.
+
+A file may be read while its task still writes it (`ahead`): each batch stands behind its size and its destination.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import DataLost
 
 MARK = "mark"
+_HEAD: Final = struct.Struct("!iiH")  # bytes of the batch, partition, bytes of the topic's name, which follows
 
-
-class Piece(NamedTuple):
-    """A batch in a file, behind those before it."""
-
-    topic: str
-    partition: int
-    size: int
+Placed = tuple[TopicPartition, bytearray]
 
 
 class StageDirectory(NamedTuple):
@@ -52,14 +50,20 @@ class StageFile:
 
     def __init__(self, directory: StageDirectory) -> None:
         self.path = str(directory.path / uuid4().hex)
-        self.pieces: list[Piece] = []
+        self.size = 0
+        """Bytes of the batches that are in it as a whole, with what stands before each."""
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
     def put(self, place: TopicPartition, batch: bytearray) -> None:
-        rest = memoryview(batch)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
-        self.pieces.append(Piece(*place, len(batch)))
+        topic = place.topic.encode()
+        head = _HEAD.pack(len(batch), place.partition, len(topic)) + topic
+        size = len(head) + len(batch)
+        written = os.writev(self._descriptor, (head, batch))
+        if written < size:
+            rest = memoryview(head + batch)[written:]
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        self.size += size
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -68,14 +72,47 @@ class StageFile:
         Path(self.path).unlink()
 
 
-def filed(path: str, pieces: Sequence[Piece]) -> Iterator[tuple[TopicPartition, bytearray]]:
+class Staged:
+    """A file that is read from its beginning, once, batch by batch."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._file = Path(path).open("rb")  # noqa: SIM115 - it is closed with this object
+        except FileNotFoundError as error:
+            raise DataLost(f"{path}: what a task has left there is gone; the batch runs again") from error
+        self._path = path
+        self.at = 0
+
+    def close(self) -> None:
+        self._file.close()
+
+    def next(self) -> Placed | None:
+        """The next batch; None if it is not there as a whole, or not yet."""
+        self._file.seek(self.at)
+        head = self._file.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            return None
+        size, partition, topic_size = _HEAD.unpack(head)
+        topic = self._file.read(topic_size)
+        batch = bytearray(size)
+        if len(topic) < topic_size or self._file.readinto(batch) < size:
+            return None
+        self.at += _HEAD.size + topic_size + size
+        return TopicPartition(topic.decode(), partition), batch
+
+    def up_to(self, end: int) -> Iterator[Placed]:
+        """The batches that are left in what a task has written."""
+        while self.at < end:
+            found = self.next()
+            if found is None:
+                raise DataLost(f"{self._path} has become shorter; the batch runs again")
+            yield found
+
+
+def filed(path: str, size: int) -> Iterator[Placed]:
     """The batches of a file, in order."""
+    file = Staged(path)
     try:
-        with Path(path).open("rb") as file:
-            for piece in pieces:
-                batch = bytearray(piece.size)
-                if file.readinto(batch) != piece.size:
-                    raise DataLost(f"{path} has become shorter; the batch runs again")
-                yield TopicPartition(piece.topic, piece.partition), batch
-    except FileNotFoundError as error:
-        raise DataLost(f"{path}: what a task has left there is gone; the batch runs again") from error
+        yield from file.up_to(size)
+    finally:
+        file.close()

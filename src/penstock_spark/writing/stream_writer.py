@@ -9,6 +9,8 @@ way, which the marker's row count and checksum prove.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
@@ -16,7 +18,8 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from penstock.client.cluster import Cluster
 from penstock_spark.errors import OutputChanged
 from penstock_spark.plain_errors import plainly
-from penstock_spark.writing.exactly_once import ExactlyOnce
+from penstock_spark.writing.ahead import Ahead, committed_ahead
+from penstock_spark.writing.exactly_once import ExactlyOnce, NumberedWork
 from penstock_spark.writing.idle_writers import writer
 from penstock_spark.writing.options import Delivery, WriteOptions, tell
 from penstock_spark.writing.record_columns import RecordColumns
@@ -33,6 +36,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, options: WriteOptions, columns: RecordColumns) -> None:
         self.options, self._columns = options, columns
+        self.ahead: Ahead | None = None
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskOutput:
         from penstock_spark.writing.tasks import encoded, gather, produce, query_id, task_number
@@ -48,6 +52,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
                 case Delivery.BY_BATCH:
                     return gather(cluster, batches, TaskOutput(query_id()), options)
 
+    def work(self, query: str, batch: int) -> NumberedWork:
+        """The transaction of all output of a batch."""
+        return NumberedWork(self._writer(query), batch)
+
+    def _writer(self, query: str) -> AbstractContextManager[ExactlyOnce]:
+        return writer(self.options.broker, _name(query), self.options.transaction_timeout_ms)
+
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         tell(self.options)
         options = self.options
@@ -58,16 +69,19 @@ class StreamWriter(DataSourceStreamArrowWriter):
                 encoded_by_driver(cluster, self.options, self._columns, rows)
         if options.delivery is not Delivery.BY_BATCH or not (rows or any(each.rows for each in outputs)):
             return
-        name, timeout_ms = _name([*outputs, *rows]), options.transaction_timeout_ms
-        with plainly(), options.broker.plain_refusals(), writer(options.broker, name, timeout_ms) as once:
-            outputs += encoded_by_driver(once.cluster, options, self._columns, rows)  # before the transaction
-            once.write(batchId, lambda: gathered(once.cluster, outputs))
+        encoded = partial(encoded_by_driver, options=options, columns=self._columns, rows=rows)
+        with plainly(), options.broker.plain_refusals():
+            if committed_ahead(self.ahead, outputs, encoded):
+                return
+            with self._writer(_query([*outputs, *rows])) as once:
+                outputs += encoded(once.cluster)  # before the transaction
+                once.write(batchId, lambda: gathered(once.cluster, outputs))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         outputs = [each for each in messages if isinstance(each, Rows) or (isinstance(each, TaskOutput) and each.rows)]
         if self.options.delivery is Delivery.BY_BATCH and outputs:
             with self.options.broker.session() as cluster:
-                ExactlyOnce(cluster, _name(outputs), self.options.transaction_timeout_ms).abort()
+                ExactlyOnce(cluster, _name(_query(outputs)), self.options.transaction_timeout_ms).abort()
 
     def _write_own(self, cluster: Cluster, batches: Iterator[Encoded], query: str) -> TaskOutput:
         """Write the output of this task. Output that was written before is only counted, and must be the same."""
@@ -94,9 +108,15 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return TaskOutput(query, rows)
 
 
-def _name(outputs: Sequence[TaskOutput | Rows]) -> str:
+def _query(outputs: Sequence[TaskOutput | Rows]) -> str:
+    query = outputs[0].query
+    assert query is not None
+    return query
+
+
+def _name(query: str) -> str:
     """The name under which the batches of a query are written."""
-    return f"penstock-{outputs[0].query}"
+    return f"penstock-{query}"
 
 
 def _check_same(name: str, number: int, marker: dict[str, int], rows: int, checksum: int) -> None:

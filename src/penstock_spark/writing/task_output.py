@@ -10,7 +10,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from penstock.client.cluster import Cluster
 from penstock.model.topic_partition import TopicPartition
-from penstock_spark.writing.stage_files import Piece, filed
+from penstock_spark.writing.stage_files import filed
 from penstock_spark.writing.staging import staged
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ class TaskOutput(WriterCommitMessage):
     staged: list[int] = field(default_factory=list)
     """Offsets in `stage`."""
     file: str | None = None
-    pieces: list[Piece] = field(default_factory=list)
-    """Of `file`."""
+    file_size: int = 0
 
 
 @dataclass
@@ -56,9 +55,14 @@ def encoded_by_driver(
 def gathered(cluster: Cluster, outputs: Iterable[TaskOutput]) -> Iterator[tuple[TopicPartition, bytearray]]:
     """All batches of all tasks."""
     for output in outputs:
-        for topic, partition, batch in output.batches:
-            yield TopicPartition(topic, partition), batch
-        if output.stage is not None:
-            yield from staged(cluster, output.stage, output.staged)
+        yield from messaged(cluster, output)
         if output.file is not None:
-            yield from filed(output.file, output.pieces)
+            yield from filed(output.file, output.file_size)
+
+
+def messaged(cluster: Cluster, output: TaskOutput) -> Iterator[tuple[TopicPartition, bytearray]]:
+    """The batches that are in the message of a task, or in the staging topic."""
+    for topic, partition, batch in output.batches:
+        yield TopicPartition(topic, partition), batch
+    if output.stage is not None:
+        yield from staged(cluster, output.stage, output.staged)

@@ -33,7 +33,7 @@ import org.apache.spark.scheduler.SparkListenerApplicationEnd;
  */
 final class Companion {
   /** Of the calls; the other side tells its own first. */
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
 
   private static final long HELLO = 0;
   private static final ObjectMapper JSON = new ObjectMapper();

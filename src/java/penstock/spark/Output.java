@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.apache.spark.JobArtifactSet;
 import org.apache.spark.JobArtifactState;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -21,6 +22,8 @@ import scala.Option;
 
 /** What batch and streaming writes have in common: tasks run in Python, unless they have few rows; Python commits. */
 final class Output {
+  private static final String BATCH = "streaming.sql.batchId";
+
   private final Companion companion = Companion.ofActive();
   private final CaseInsensitiveStringMap options;
   private final StructType schema;
@@ -56,7 +59,7 @@ final class Output {
   /** With something to do until Python has answered; if both fail, its reason comes first. */
   Writers writers(Runnable meanwhile) {
     ObjectNode fields = fields().put("streaming", isStream).put("overwrite", overwrites);
-    fields.put("directory", PythonSource.localDirectory());
+    fields.put("directory", PythonSource.localDirectory()).put("query", query).put("batch", batch());
     Supplier<Companion.Answer> answer = companion.begin("open_write", fields, List.of());
     Companion.Answer opened;
     try {
@@ -76,6 +79,12 @@ final class Output {
     SmallWrites small = new SmallWrites(
         python, schema, bytesMax, conf.sessionLocalTimeZone(), conf.arrowUseLargeVarTypes());
     return new Writers(small, small);
+  }
+
+  /** The number of the batch of a stream that this thread is at, which Spark tells tasks in the same way. */
+  private Long batch() {
+    String number = isStream ? SparkContext.getOrCreate().getLocalProperty(BATCH) : null;
+    return number == null ? null : Long.valueOf(number);
   }
 
   void commit(WriterCommitMessage[] messages) {
