@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import store
 from bench.fitness import LEAST
+from bench.machine import use_memory_once
 from bench.report import text
 from bench.rivals import FlushingKafka, Kafka, Penstock, Rival, end_in_order_on_sigterm
 from bench.rounds import Options, medians, one_round, works
@@ -126,4 +127,5 @@ def _save(rounds: dict[str, list[Medians]], figures: dict[str, Medians], argumen
 
 if __name__ == "__main__":
     end_in_order_on_sigterm()
+    use_memory_once()
     sys.exit(main())

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import store
+from bench.machine import use_memory_once
 from bench.report import aligned
 from bench.rivals import end_in_order_on_sigterm
 from bench.rounds import medians
@@ -37,6 +38,7 @@ _SHOWN = ("messages_per_s", "requests_per_s", "bytes_per_s", "plain_p99_ms", "tl
 def main() -> int:
     arguments = _arguments()
     end_in_order_on_sigterm()
+    use_memory_once()
     figures = {"penstock": _in_turn(arguments)}
     kinds: list[type[Secured]] = [SecuredPenstock] if arguments.penstock_only else [SecuredPenstock, SecuredKafka]
     rounds: dict[str, list[Medians]] = {kind.name: [] for kind in kinds}

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 import penstock_spark
 from bench import store
+from bench.machine import use_memory_once
 from bench.rivals import Penstock, end_in_order_on_sigterm
 from bench.spark.growth import growth
 from bench.spark.stream import stream
@@ -48,6 +49,7 @@ SHORT_WARM_UP, SHORT_TIMES = 10, 5
 def main() -> int:
     arguments = _arguments()
     end_in_order_on_sigterm()
+    use_memory_once()
     with tempfile.TemporaryDirectory(prefix="bench-spark-") as directory:
         broker = Penstock(Path(directory) / "penstock")
         broker.start()
