@@ -6,6 +6,7 @@ Kafka with those of its own `config/server.properties`.
 
 from __future__ import annotations
 
+import socket
 import ssl
 from pathlib import Path
 from typing import Final
@@ -125,6 +126,18 @@ class SecuredKafka(Kafka):
             "sasl.enabled.mechanisms": MECHANISM.title,
             f"listener.name.sasl_ssl.{MECHANISM.title.lower()}.sasl.jaas.config": _JAAS,
         }
+
+    def answers(self) -> bool:
+        """Whether all three listeners serve: they begin one after the other."""
+        return super().answers() and all(map(_is_open, (self.tls_address, self.sasl_address)))
+
+
+def _is_open(address: Address) -> bool:
+    try:
+        socket.create_connection(address, timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 Secured = SecuredPenstock | SecuredKafka

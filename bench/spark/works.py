@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -108,8 +109,8 @@ def eleven_newest(world: World, source: str) -> int:
 
 
 def eleven_by_time(world: World, source: str) -> int:
-    """From the middle: what comes later is fetched, because a late record may be an old one."""
-    first = world.timed_ms + world.rows // 2
+    """Somewhere in the middle: a late record may be an old one, so what comes later counts as well."""
+    first = world.timed_ms + world.rows // 4 + random.randrange(world.rows // 2)
     return _eleven(world, source, f"timestamp BETWEEN timestamp_millis({first}) AND timestamp_millis({first + 10})")
 
 

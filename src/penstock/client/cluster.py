@@ -67,6 +67,7 @@ class Cluster:
         self._breaker = Breaker(patience)
         self._nodes: dict[int, Address] = {}
         self._leaders: dict[TopicPartition, int] = {}
+        self._leader_epochs: dict[TopicPartition, int] = {}
         self._coordinators: dict[tuple[int, str], Address] = {}
 
     def __enter__(self) -> Self:
@@ -95,6 +96,7 @@ class Cluster:
         self.close()
         self._context = None
         self._leaders.clear()
+        self._leader_epochs.clear()
         self._coordinators.clear()
 
     # --- connections -------------------------------------------------------------------------------------------------
@@ -159,6 +161,10 @@ class Cluster:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {place}")
         return self.connection(self._nodes[self._leaders[place]])
 
+    def leader_epoch(self, place: TopicPartition) -> int | None:
+        """As `topics` learned it last; None if it did not."""
+        return self._leader_epochs.get(place)
+
     def coordinator(self, kind: int, key: str) -> Connection:
         """The connection to the coordinator of a group or of a transactional id."""
         address = self._coordinators.get((kind, key))
@@ -206,5 +212,6 @@ class Cluster:
             place = TopicPartition(topic, partition.partition_index)
             if partition.leader_id in self._nodes:
                 self._leaders[place] = partition.leader_id
+                self._leader_epochs[place] = partition.leader_epoch
             else:
                 raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{place} has no leader")

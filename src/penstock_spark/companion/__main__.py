@@ -11,6 +11,7 @@ import sys
 
 from penstock_spark import idle_clusters
 from penstock_spark.companion.server import Server
+from penstock_spark.reading import known_times
 
 
 def main() -> None:
@@ -19,6 +20,7 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     idle_clusters.keep()
+    known_times.keep()
     Server(sys.stdin.buffer, answers).run()
     os._exit(0)  # the driver has gone: nobody waits for what is still being done
 

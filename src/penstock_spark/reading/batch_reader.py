@@ -11,6 +11,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.offsets import EARLIEST, LATEST, list_offsets
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption, DataLost
+from penstock_spark.reading.known_times import shortened
 from penstock_spark.reading.options import ReadOptions, hasty
 from penstock_spark.reading.planning.narrowing import narrowed
 from penstock_spark.reading.planning.positions import Edge, Offsets
@@ -33,14 +34,15 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
         with options.planner.session() as cluster:
-            places = options.selection.partitions(cluster)
+            selected = options.selection.find_all(cluster)
+            places = selected.places
             first = options.starting.resolve(cluster, places, committed=options.committed)
             end = options.ending.resolve(cluster, places, committed=options.committed)
             self._check(cluster, first, end)
             end = {place: max(offset, first[place]) for place, offset in end.items()}
             is_open, is_all = self._is_open, options.starting == Edge(EARLIEST)
             ranges = [OffsetRange(*place, first[place], end[place], is_open, is_all) for place in places]
-            wanted = self._narrowed(cluster, ranges)
+            wanted = shortened(cluster, self._narrowed(cluster, ranges), selected.ids, committed=options.committed)
         pieces = split(wanted, least_count=options.min_partitions, most_records=options.max_records)
         found = [each for each in pieces if each.size or each.is_open]
         if places and not found and self._grows:  # something must say which partitions are known

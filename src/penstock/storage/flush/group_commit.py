@@ -14,8 +14,8 @@ first, and asks each for its end and its files after that, so every byte below t
 began. A log that is written to meanwhile is marked again and gets another round. Only the loop raises `flushed`, to the
 end that was asked for before the sync, never to the end at that moment.
 
-While the thread is idle, a round begins after one more look at the sockets: requests that have already arrived share
-the sync. If they are few and small, the loop itself makes it (`sync_cost.LoopSync`).
+While the thread is idle, a round begins after one more look at the sockets, and with a large batch at once: requests
+that have already arrived share the sync. If they are few and small, the loop itself makes it (`sync_cost.LoopSync`).
 
 A failed sync is final for its log: the kernel has dropped the pages and a second sync would succeed without writing
 them. When the one sync of a round fails, each file is synced by itself, which finds the log that it failed for and
@@ -162,7 +162,8 @@ class GroupCommit:
         if first:
             self.sync_bytes += (self._marked_bytes - self.sync_bytes) >> _OF_LATE
             self._marks = self._marks_seen = self._marked_bytes = 0
-            if self._call_next is None or self._wakes != self._wakes_heeded:
+            # A large batch is not kept waiting for others: while it is synced the loop takes in the next one.
+            if self._call_next is None or size_bytes > _LOOP_BYTES_MAX or self._wakes != self._wakes_heeded:
                 self._wake_thread()
             else:
                 self._call_next(self._look_once_more)

@@ -2,7 +2,8 @@
 
 The broker knows the first record of a time or later, so all records before it are older, and a range begins there. It
 does not know the last record before a time: clients give the times, and a late record may be an old one. So a bound
-above does not shorten a range; the batches behind it are left out when they are read (`records/batches.py`).
+above does not shorten a range here; the batches behind it are left out when they are read (`records/batches.py`), or
+not fetched at all where their times are known (`known_times`).
 """
 
 from __future__ import annotations
