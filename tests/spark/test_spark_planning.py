@@ -11,6 +11,7 @@ from penstock_spark.errors import BadOption
 from penstock_spark.reading.planning.admission import available, limited
 from penstock_spark.reading.planning.progress import Progress
 from penstock_spark.reading.planning.ranges import OffsetRange, cut, split
+from penstock_spark.reading.records.fetch_limits import USUAL, FetchLimits
 
 places = st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 3))
 spans = st.dictionaries(places, st.tuples(st.integers(0, 50), st.integers(0, 100)), min_size=1)
@@ -104,3 +105,8 @@ def test_a_checkpoint_of_the_first_version() -> None:
 def test_the_checkpoint_of_something_else(value: object) -> None:
     with pytest.raises(BadOption, match="checkpoint"):
         Progress.from_json(value)
+
+
+def test_little_is_asked_for_where_little_is_wanted() -> None:
+    assert [USUAL.bytes_for(offsets) for offsets in (1, 300, 1_000, 50_000)] == [65_536, 76_800, 256_000, 4 << 20]
+    assert FetchLimits(max_bytes=1_000).bytes_for(10) == 1_000

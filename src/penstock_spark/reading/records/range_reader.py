@@ -89,7 +89,7 @@ class RangeReader:
             self._place,
             self.batches.position,
             committed=self._committed,
-            max_bytes=self.limits.max_bytes,
+            max_bytes=self.limits.bytes_for(self.batches.end - self.batches.position),
             max_wait_ms=self.limits.max_wait_ms,
             min_bytes=self.limits.min_bytes,
         )
