@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,6 +20,7 @@ from penstock_spark.reading.known_times import OFFSETS_MIN, KnownTimes
 from penstock_spark.reading.planning.least_times import GRAIN, LeastTimes
 from penstock_spark.reading.planning.ranges import OffsetRange
 from penstock_spark.reading.planning.spans import Span
+from penstock_spark.reading.records import time_scan
 from tests.support.batches import now_ms
 from tests.support.raw_client import RawClient
 
@@ -116,16 +117,16 @@ def topic_of_times(client: RawClient, cluster: Cluster) -> Topic:
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[tuple[int, int]]]:
     """The offsets that were looked through since it was called last."""
-    from penstock_spark.reading.records import time_scan
-
     seen: list[tuple[int, int]] = []
+    least_times = time_scan.least_times
 
-    class Watched(time_scan.RangeReader):
-        def __init__(self, cluster: Cluster, place: TopicPartition, first: int, end: int, *rest: object, **more: object):
-            seen.append((first, end))
-            super().__init__(cluster, place, first, end, *rest, **more)  # type: ignore[arg-type]
+    def watched(
+        cluster: Cluster, place: TopicPartition, first: int, end: int, *, committed: bool
+    ) -> Iterator[tuple[int, int | None]]:
+        seen.append((first, end))
+        return least_times(cluster, place, first, end, committed=committed)
 
-    monkeypatch.setattr(time_scan, "RangeReader", Watched)
+    monkeypatch.setattr(time_scan, "least_times", watched)
 
     def since() -> list[tuple[int, int]]:
         found = seen.copy()
@@ -173,9 +174,7 @@ def test_random_times(client: RawClient, cluster: Cluster, monkeypatch: pytest.M
         topic.shortened(known, topic.start + random_.randrange(-3500, end + 600), random_.randrange(end + 1))
 
 
-def test_there_is_little_time_for_it(
-    topic_of_times: Topic, fetched: Fetched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_there_is_little_time_for_it(topic_of_times: Topic, fetched: Fetched, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch for each query, here."""
     known, end = KnownTimes(), 2 * OFFSETS_MIN
     monkeypatch.setattr(known_times, "SCAN_S_MAX", 0.0)

@@ -17,11 +17,11 @@ FROM_HEAP_BYTES_MAX: Final = 4 << 20
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of <malloc.h>
 
 
-def keep_freed_memory() -> None:
+def keep_freed_memory(kept_bytes: int = KEPT_BYTES, from_heap_bytes_max: int = FROM_HEAP_BYTES_MAX) -> None:
     options = getattr(ctypes.CDLL(None), "mallopt", None)
     if options is not None:
-        options(_TRIM_THRESHOLD, KEPT_BYTES)
-        options(_MMAP_THRESHOLD, FROM_HEAP_BYTES_MAX)
+        options(_TRIM_THRESHOLD, kept_bytes)
+        options(_MMAP_THRESHOLD, from_heap_bytes_max)
 
 
 def return_freed_memory() -> None:

@@ -14,12 +14,14 @@ from penstock_spark.reading.planning.spans import EVERYTHING, Span
 from penstock_spark.reading.records.batches import Choice
 from penstock_spark.reading.records.range_reader import RangeReader
 from penstock_spark.reading.records.upsert import Upsert
+from penstock_spark.worker_process import settle
 
 
 def read_rows(
     cluster: Cluster, options: ReadOptions, place: TopicPartition, first: int, end: int, within: Span = EVERYTHING
 ) -> Iterator[pa.RecordBatch]:
     """`within` has times; batches without any of them are left out."""
+    settle()
 
     def read(columns: tuple[str, ...], only: Longs | None = None) -> RangeReader:
         reader = RangeReader(

@@ -12,6 +12,7 @@ from penstock.client.cluster import Cluster
 from penstock.client.topics import topics_to_write
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import BadOption
+from penstock_spark.worker_process import settle
 from penstock_spark.writing.encoding.avro_values import avro_values
 from penstock_spark.writing.encoding.encoder import Encoded, Encoder, chunks
 from penstock_spark.writing.encoding.json_values import json_values
@@ -62,6 +63,7 @@ def inline_share(inline_bytes: int, task: int) -> int:
 def encoded(
     cluster: Cluster, options: WriteOptions, columns: RecordColumns, rows: Iterable[pa.RecordBatch], task: int
 ) -> Iterator[Encoded]:
+    settle()
     known: dict[str, int] = {}
 
     def counts(names: Iterable[str]) -> dict[str, int]:
