@@ -1,5 +1,6 @@
 """`penstock security acl` against a broker with rules, one without, and none at all."""
 
+import json
 import os
 import pty
 import shlex
@@ -11,9 +12,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from penstock.cli.security.acl import as_json
 from penstock.cli.security.command import app
+from penstock.security.acl.policy import parse_policy
+from penstock.security.resources import OPERATIONS, Operation, ResourceType
 from tests.cli.conftest import CommandLine
-from tests.support.acl_client import CLUSTER, READ, AclClient, rule
+from tests.support.acl_client import CLUSTER, DESCRIBE_TOKENS, READ, USER, AclClient, rule
 from tests.support.fixtures import running
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
@@ -120,6 +124,43 @@ def test_patterns_denials_and_the_cluster(rules: CommandLine, name: str) -> None
     rules(*ACL, "remove", "--cluster")
 
 
+EVERY_ACT = {kind: (Operation.ALL, *operations) for kind, operations in OPERATIONS.items()}
+OPTIONS = {
+    ResourceType.TOPIC: ("--topic", "t-every"),
+    ResourceType.GROUP: ("--group", "g-every"),
+    ResourceType.CLUSTER: ("--cluster",),
+    ResourceType.TRANSACTIONAL_ID: ("--transactional-id", "x-every"),
+    ResourceType.DELEGATION_TOKEN: ("--delegation-token", "token-every"),
+    ResourceType.USER: ("--user-principal", "User:bob"),
+}
+
+
+@pytest.mark.parametrize("kind", EVERY_ACT)
+def test_every_operation_of_every_resource_type(rules: CommandLine, kind: ResourceType) -> None:
+    """They are added, listed by the same options, removed, and taken by a policy file as they are listed."""
+    operations = [flag for each in EVERY_ACT[kind] for flag in ("--operation", each.name.replace("_", ""))]
+    who = ("--allow-principal", "User:every")
+    rules(*ACL, "add", *who, *operations, *OPTIONS[kind])
+    listed_rules = rules(*ACL, "list", "--principal", "User:every", *OPTIONS[kind], "-o", "json").json
+    assert {(row["resource"]["type"], row["operation"]) for row in listed_rules} == {
+        (kind.name, each.name) for each in EVERY_ACT[kind]
+    }
+    assert [as_json(rule) for rule in sorted(parse_policy(json.dumps(listed_rules)).rules)] == listed_rules
+    rules(*ACL, "remove", *who, *OPTIONS[kind])
+    assert listed(rules, "--principal", "User:every") == []
+
+
+def test_rules_of_kafkas_own_command_have_names(rules: CommandLine, with_rules: PenstockProcess, name: str) -> None:
+    """As kafka-acls.sh makes them with --operation DescribeTokens --user-principal User:bob."""
+    with RawClient(with_rules.host, with_rules.port) as client:
+        AclClient(client).created(rule(USER, "User:bob", principal="User:tokens", operation=DESCRIBE_TOKENS))
+    found = ("USER", "User:bob", "LITERAL", "User:tokens", "*", "DESCRIBE_TOKENS", "ALLOW")
+    assert found in listed(rules)
+    assert list(found) in [line.split() for line in rules(*ACL, "list", "--user-principal", "User:bob").lines]
+    rules(*ACL, "remove", "--user-principal", "User:bob")
+    assert found not in listed(rules)
+
+
 def test_a_rule_that_never_applies_is_told_of_and_can_be_removed(
     rules: CommandLine, with_rules: PenstockProcess, name: str
 ) -> None:
@@ -185,6 +226,11 @@ def test_a_person_is_asked_before_rules_go(with_rules: PenstockProcess, name: st
             "WRITE is no operation of the resource type GROUP, which has ALL, READ, DELETE, DESCRIBE,",
         ),
         (["add", "--allow-principal", "User:a", "--topic", "t", "--operation", "Raed"], "'Raed' is none of ALL, READ,"),
+        (["list", "--topic", "t", "--resource-pattern-type", "unknown"], "'unknown' is none of LITERAL, PREFIXED"),
+        (
+            ["add", "--allow-principal", "User:a", "--user-principal", "User:b", "--operation", "Read"],
+            "READ is no operation of the resource type USER, which has ALL, CREATE_TOKENS, DESCRIBE_TOKENS",
+        ),
         (["add", "--allow-principal", "User:a", "--topic", ""], "Invalid empty resource name"),
         (
             ["add", "--allow-principal", "User:a", "--topic", "t", "--resource-pattern-type", "match"],

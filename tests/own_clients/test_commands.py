@@ -56,6 +56,12 @@ def test_an_administrators_day(run: Run) -> None:
     assert f"User:{user}" in run("security", "acl", "list", "--topic", topic).out
     run("security", "acl", "remove", "--allow-principal", f"User:{user}", "--topic", topic, "--force")
     assert f"User:{user}" not in run("security", "acl", "list", "--topic", topic).out
+    acts = (("--transactional-id", topic, "TwoPhaseCommit"), ("--user-principal", f"User:{user}", "DescribeTokens"))
+    for option, name, operation in acts:  # which librdkafka does not know
+        run("security", "acl", "add", "--allow-principal", f"User:{user}", "--operation", operation, option, name)
+        (found,) = run("security", "acl", "list", option, name, "-o", "json").json
+        assert found["operation"].replace("_", "") == operation.upper()
+        run("security", "acl", "remove", option, name, "--force")
     run("security", "user", "remove", user, "--yes")
     run("topic", "delete", topic, "--yes")
 

@@ -71,6 +71,17 @@ def test_users(refused: Refused, command: tuple[str, ...]) -> None:
     assert told == f"penstock: this principal may not see users; {WAY_OUT} --operation Describe --cluster`"
 
 
+@pytest.mark.parametrize("command", ["list", "remove"])
+def test_rules_that_may_not_be_seen(refused: Refused, command: str) -> None:
+    told = refused("security", "acl", command, "--topic", "orders")
+    assert told == f"penstock: this principal may not see rules; {WAY_OUT} --operation Describe --cluster`"
+
+
+def test_rules_that_may_not_be_made(refused: Refused) -> None:
+    told = refused("security", "acl", "add", "--allow-principal", "User:me", "--topic", "orders")
+    assert told == f"penstock: this principal may not change rules; {WAY_OUT} --operation Alter --cluster`"
+
+
 TOPIC_COMMANDS: list[tuple[tuple[str, ...], str]] = [
     (("consume",), "--operation Read"),
     (("produce",), "--operation Write"),

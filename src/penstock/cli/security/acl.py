@@ -10,15 +10,17 @@ import typer
 
 from penstock.cli.kafka.client import DEFAULT_SERVER, BootstrapServer, ClientProperties
 from penstock.cli.kafka.topic import ChangeOutput, OutputOption
-from penstock.cli.security.acl_choice import Resources, Subjects, filters, new_rules
+from penstock.cli.security.acl_choice import ResourceNames, Resources, Subjects, filters, new_rules
 from penstock.cli.security.acl_options import (
     Chosen,
     Cluster,
+    DelegationToken,
     Group,
     Pattern,
     Principal,
     Topic,
     TransactionalId,
+    UserPrincipal,
     takes_rules,
 )
 from penstock.cli.terminal.errors import CommandError, ExitCode
@@ -42,6 +44,8 @@ def list_rules(
     topic: Topic = None,
     group: Group = None,
     transactional_id: TransactionalId = None,
+    delegation_token: DelegationToken = None,
+    user_principal: UserPrincipal = None,
     cluster: Cluster = False,
     resource_pattern_type: Pattern = "any",
     output: OutputOption = Output.TABLE,
@@ -49,14 +53,15 @@ def list_rules(
     properties: ClientProperties = None,
 ) -> None:
     """List all rules, or those of the given resources and principals."""
-    resources = Resources(
+    named = ResourceNames(
         topics=topic or (),
         groups=group or (),
         transactional_ids=transactional_id or (),
+        delegation_tokens=delegation_token or (),
+        user_principals=user_principal or (),
         cluster=cluster,
-        pattern=resource_pattern_type,
     )
-    wanted = filters(Subjects(), resources, principal or ())
+    wanted = filters(Subjects(), Resources(named=named, pattern=resource_pattern_type), principal or ())
     from penstock.cli.security.acl_requests import AclRequests
 
     rules = AclRequests(bootstrap_server, properties).matching(wanted)
@@ -65,7 +70,7 @@ def list_rules(
     elif rules:
         _print(rules)
     else:
-        note("no such rules" if principal or any(resources.names()) else NO_RULES)
+        note("no such rules" if principal or any(named.pairs()) else NO_RULES)
 
 
 @app.command()
@@ -101,8 +106,8 @@ def remove(
 ) -> None:
     """Remove the rules that match everything that is given. What they allowed is refused at once."""
     subjects, resources = chosen
-    if not any(resources.names()) and not (subjects.allow_principals or subjects.deny_principals):
-        hint = "give --topic, --group, --cluster, --transactional-id, --allow-principal or --deny-principal"
+    if not any(resources.named.pairs()) and not (subjects.allow_principals or subjects.deny_principals):
+        hint = "give a resource, such as --topic or --cluster, or --allow-principal or --deny-principal"
         raise CommandError("remove which rules?", ExitCode.USAGE, hint=hint)
     wanted = filters(subjects, resources)
     from penstock.cli.security.acl_requests import AclRequests

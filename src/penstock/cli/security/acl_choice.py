@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.security.acl.rule import AclRule, PatternType, Permission
     from penstock.security.resources import Operation, ResourceType
 
-_NO_RESOURCE: Final = "give --topic, --group, --cluster or --transactional-id"
+_NO_RESOURCE: Final = "give --topic, --group, --cluster, --transactional-id, --delegation-token or --user-principal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,28 +47,39 @@ class Subjects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resources:
-    """What a rule is about, and the operations."""
+class ResourceNames:
+    """What a rule is about, by the types of resources."""
 
     topics: Sequence[str] = ()
     groups: Sequence[str] = ()
     transactional_ids: Sequence[str] = ()
+    delegation_tokens: Sequence[str] = ()
+    user_principals: Sequence[str] = ()
     cluster: bool = False
-    pattern: str = "literal"
-    operations: Sequence[str] = ()
-    producer: bool = False
-    consumer: bool = False
 
-    def names(self) -> Iterator[tuple[ResourceType, str]]:
+    def pairs(self) -> Iterator[tuple[ResourceType, str]]:
         from penstock.security.resources import CLUSTER_NAME, ResourceType
 
         for kind, names in (
             (ResourceType.TOPIC, self.topics),
             (ResourceType.GROUP, self.groups),
             (ResourceType.TRANSACTIONAL_ID, self.transactional_ids),
+            (ResourceType.DELEGATION_TOKEN, self.delegation_tokens),
+            (ResourceType.USER, self.user_principals),
             (ResourceType.CLUSTER, (CLUSTER_NAME,) if self.cluster else ()),
         ):
             yield from ((kind, name) for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What a rule is about, and the operations."""
+
+    named: ResourceNames
+    pattern: str = "literal"
+    operations: Sequence[str] = ()
+    producer: bool = False
+    consumer: bool = False
 
     def pattern_type(self) -> PatternType:
         from penstock.security.acl.rule import PatternType
@@ -91,7 +102,7 @@ class Resources:
         from penstock.security.resources import Operation
 
         operations = self.wanted_operations() or [Operation.ALL]
-        found = [(kind, name, operation) for kind, name in self.names() for operation in operations]
+        found = [(kind, name, operation) for kind, name in self.named.pairs() for operation in operations]
         if not found:
             raise CommandError("rules about what?", ExitCode.USAGE, hint=_NO_RESOURCE)
         return found
@@ -99,20 +110,22 @@ class Resources:
     def _usual(self) -> Iterator[tuple[ResourceType, str, Operation]]:
         from penstock.security.resources import Operation, ResourceType
 
-        if not self.topics:
+        if not self.named.topics:
             raise CommandError("--producer and --consumer need --topic", ExitCode.USAGE)
-        if self.consumer and not self.groups:
+        if self.consumer and not self.named.groups:
             raise CommandError("--consumer needs --group", ExitCode.USAGE)
         topic_operations = []
         if self.producer:
             topic_operations += [Operation.WRITE, Operation.DESCRIBE, Operation.CREATE]
-            for name, operation in itertools.product(self.transactional_ids, (Operation.WRITE, Operation.DESCRIBE)):
+            for name, operation in itertools.product(
+                self.named.transactional_ids, (Operation.WRITE, Operation.DESCRIBE)
+            ):
                 yield ResourceType.TRANSACTIONAL_ID, name, operation
         if self.consumer:
             topic_operations += [Operation.READ, Operation.DESCRIBE]
-            for name in self.groups:
+            for name in self.named.groups:
                 yield ResourceType.GROUP, name, Operation.READ
-        for name, operation in itertools.product(self.topics, topic_operations):
+        for name, operation in itertools.product(self.named.topics, topic_operations):
             yield ResourceType.TOPIC, name, operation
 
 
@@ -163,7 +176,7 @@ def filters(subjects: Subjects, resources: Resources, principals: Sequence[str] 
         acts += resources.acts()
     else:
         operations = resources.wanted_operations() or [Operation.ANY]
-        names: list[tuple[ResourceType, str | None]] = [*resources.names()] or [(ResourceType.ANY, None)]
+        names: list[tuple[ResourceType, str | None]] = [*resources.named.pairs()] or [(ResourceType.ANY, None)]
         acts += [(kind, name, operation) for kind, name in names for operation in operations]
     entries: list[tuple[Permission, str | None, str | None]] = [
         (Permission.ANY, checked_principal(each), None) for each in principals

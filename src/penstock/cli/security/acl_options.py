@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from penstock.cli.security.acl_choice import Resources, Subjects
+from penstock.cli.security.acl_choice import ResourceNames, Resources, Subjects
 from penstock.cli.shared_options import Command, shared_options
 
 SUBJECT, RESOURCE, ACT = "Who", "What", "Operations"
@@ -37,6 +37,14 @@ Topic = Annotated[list[str] | None, _option("--topic", "NAME", "A topic, or * fo
 Group = Annotated[list[str] | None, _option("--group", "NAME", "A group, or * for all.", RESOURCE)]
 TransactionalId = Annotated[
     list[str] | None, _option("--transactional-id", "NAME", "A transactional id, or * for all.", RESOURCE)
+]
+DelegationToken = Annotated[
+    list[str] | None,
+    _option("--delegation-token", "ID", "A delegation token of Apache Kafka, or * for all.", RESOURCE),
+]
+UserPrincipal = Annotated[
+    list[str] | None,
+    _option("--user-principal", "TYPE:NAME", "An owner of delegation tokens of Apache Kafka, or * for all.", RESOURCE),
 ]
 Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster.", rich_help_panel=RESOURCE)]
 Pattern = Annotated[
@@ -74,6 +82,8 @@ _OPTIONS: Final = {
     "topic": Topic,
     "group": Group,
     "transactional_id": TransactionalId,
+    "delegation_token": DelegationToken,
+    "user_principal": UserPrincipal,
     "cluster": Cluster,
     "resource_pattern_type": Pattern,
     "operation": Operation,
@@ -95,11 +105,16 @@ def _chosen(given: dict[str, Any]) -> Chosen:
         allow_hosts=given["allow_host"] or (),
         deny_hosts=given["deny_host"] or (),
     )
-    resources = Resources(
+    named = ResourceNames(
         topics=given["topic"] or (),
         groups=given["group"] or (),
         transactional_ids=given["transactional_id"] or (),
+        delegation_tokens=given["delegation_token"] or (),
+        user_principals=given["user_principal"] or (),
         cluster=given["cluster"],
+    )
+    resources = Resources(
+        named=named,
         pattern=given["resource_pattern_type"],
         operations=given["operation"] or (),
         producer=given["producer"],

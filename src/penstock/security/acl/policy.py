@@ -70,10 +70,10 @@ def parse_policy(text: str | bytes) -> Policy:
 
 
 def named(kinds: type[E], text: object, where: str) -> E:
-    """The member of an enum by its name, in any case and with or without underscores; PolicyError."""
+    """The member of an enum by its name, in any case and with or without underscores; PolicyError, also for UNKNOWN."""
     wanted = str(text).replace("_", "").replace("-", "").lower()
     for member in kinds:
-        if member.name.replace("_", "").lower() == wanted:
+        if member.name != "UNKNOWN" and member.name.replace("_", "").lower() == wanted:
             return member
     names = ", ".join(member.name for member in kinds if member.name not in ("UNKNOWN", "ANY", "MATCH"))
     raise PolicyError(f"{where}: {text!r} is none of {names}")
