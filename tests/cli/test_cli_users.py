@@ -77,13 +77,14 @@ def test_users_are_made_changed_and_removed(admin: CommandLine, secured: SaslPro
     assert logs_in(secured, name, "second secret")
     table = [line.split() for line in admin(*USER, "list").lines]
     assert [name, SCRAM_256, "8,192"] in table
-    admin(*USER, "remove", name, "-m", SCRAM_256)
+    told = admin(*USER, "remove", name, "-m", SCRAM_256).err
+    assert f"{SCRAM_256} of user {name} removed; {name} can still log in with {SCRAM_512}\n" in told
     assert listed(admin)[name] == {SCRAM_512: 8192}
     admin(*USER, "password", name, "--iterations", 4096, stdin="third secret")
     assert listed(admin)[name] == {SCRAM_512: 4096}, "a password is changed for the mechanisms that there are"
     forms = {shown(secured, each) for each in (name, "alice", "nobody")}
     assert len(forms) == 1, "made over the wire, made in the data, and no user at all"
-    admin(*USER, "remove", name)
+    assert f"user {name} removed\n" in admin(*USER, "remove", name, "-m", SCRAM_512).err
     assert name not in listed(admin)
     assert not logs_in(secured, name, "third secret", SCRAM_512)
 
@@ -133,7 +134,7 @@ def test_a_command_that_cannot_log_in_says_so(secured: SaslProcess, tmp_path: Pa
     assert "Invalid username or password" in outcome.err
     assert "check sasl.username and sasl.password" in outcome.err
     assert "wr0ng" not in outcome.err
-    file.write_text("no equals sign\n")
+    file.write_text("nonsense\n")
     told = command(*USER, "list", "--command-config", file, code=ExitCode.USAGE).err
     assert "line 1 is not NAME=VALUE" in told
     assert "No such file" in command(*USER, "list", "--command-config", tmp_path / "x", code=ExitCode.NOT_FOUND).err

@@ -120,10 +120,13 @@ def remove(
     removed = [each for each in _mechanisms(mechanisms) or known if each in known]
     if not removed:
         raise CommandError(f"user {name} has no such mechanism", ExitCode.NOT_FOUND, hint=SEE_USERS)
+    gone = " and ".join(each.title for each in removed)
+    left = " and ".join(each.title for each in known if each not in removed)
     if not yes and sys.stdin.isatty():
-        typer.confirm(f"Remove the user {name}?", abort=True)
+        typer.confirm(f"Remove {gone} of the user {name}?" if left else f"Remove the user {name}?", abort=True)
     place.remove(name, removed)
-    _report({"user": name, "removed": [each.title for each in removed]}, f"user {name} removed", output)
+    text = f"{gone} of user {name} removed; {name} can still log in with {left}" if left else f"user {name} removed"
+    _report({"user": name, "removed": [each.title for each in removed]}, text, output)
 
 
 class _Place:
