@@ -14,6 +14,8 @@ PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
 _JAAS: Final = re.compile(r"""\s*([\w.]+)\s+required\s+(.*?)\s*;\s*""", re.DOTALL)
 _JAAS_OPTION: Final = re.compile(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s"';]+))\s*""")
+_JAAS_ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)  # as in Java's StreamTokenizer
+_JAAS_LETTERS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _MODULES: Final = {"PlainLoginModule": "PLAIN", "ScramLoginModule": "SCRAM"}
 
 # By the attribute of ClientSecurity: Java's names, then those of librdkafka.
@@ -175,7 +177,13 @@ def _jaas(text: str | None, given: Mapping[str, str | None]) -> dict[str, str]:
     if not (given["mechanism"] or "").startswith(kind):
         raise SecurityProblem(f"sasl.jaas.config is for {kind}, but sasl.mechanism is {given['mechanism']}")
     options = {
-        found[1]: re.sub(r"\\(.)", r"\1", next(part for part in found.groups()[1:] if part is not None))
+        found[1]: _JAAS_ESCAPE.sub(_meant, next(part for part in found.groups()[1:] if part is not None))
         for found in _JAAS_OPTION.finditer(match[2])
     }
     return {name: options[name] for name in ("username", "password") if name in options}
+
+
+def _meant(escape: re.Match[str]) -> str:
+    """The character that an escape of a login configuration stands for."""
+    text = escape[1]
+    return chr(int(text, 8)) if text[0] in "01234567" else _JAAS_LETTERS.get(text, text)
