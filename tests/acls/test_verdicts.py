@@ -13,7 +13,7 @@ from tests.acls.table import Verdicts, load, run
 from tests.acls.world import AclWorld
 from tests.fuzz.samples import API_NAMES
 
-pytestmark = pytest.mark.feature("F-05")
+pytestmark = pytest.mark.feature("F-05", "F-20")
 
 WITHOUT_RIGHTS = {
     "api_versions", "sasl_handshake", "sasl_authenticate", "get_telemetry_subscriptions", "push_telemetry",

@@ -26,7 +26,7 @@ from tests.support.secret_settings import ELSEWHERE, PASSWORDS, WORDS, given, li
 from tests.support.wire import encode_request, frame
 from tests.web_login.secured import WebClient, basic
 
-pytestmark = [pytest.mark.full, pytest.mark.feature("F-20")]
+pytestmark = pytest.mark.full
 
 PLACES = ("setting", "admin", "alice", "changed", "wrong", "garbage", "token", "session")
 

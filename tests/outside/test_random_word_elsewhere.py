@@ -28,7 +28,7 @@ from tests.support.waiting import wait_until
 from tests.support.wire import ConnectionClosed
 from tests.web_login.secured import WebClient, basic
 
-pytestmark = [pytest.mark.full, pytest.mark.feature("F-20")]
+pytestmark = pytest.mark.full
 
 PLACES = ("setting", "admin", "alice", "wrong", "garbage", "token", "broken", "line")
 DEFECTIVE = [sys.executable, "-P", defective.__file__]

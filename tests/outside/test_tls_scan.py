@@ -43,6 +43,7 @@ def scan(node: MadeNode, door: str, tmp_path_factory: pytest.TempPathFactory) ->
     return Scan(node.ports[door], node.authority, tmp_path_factory.mktemp("scan") / "report.json")
 
 
+@pytest.mark.feature("F-20")
 def test_versions_and_ciphers(scan: Scan) -> None:
     assert {version: scan.suites(version) for version in OLD_VERSIONS} == {version: [] for version in OLD_VERSIONS}
     assert scan.suites("tls_1_2") == TLS_1_2

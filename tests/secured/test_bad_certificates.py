@@ -66,6 +66,7 @@ def bad(node: SecuredNode, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     }
 
 
+@pytest.mark.feature("F-20")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
     ("kind", "told"),

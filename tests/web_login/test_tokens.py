@@ -14,6 +14,8 @@ from tests.support.waiting import wait_until
 from tests.web_login.conftest import Connect
 from tests.web_login.secured import WebAnswer, WebClient, WebProcess, basic, login_of
 
+pytestmark = pytest.mark.feature("K-16")
+
 TOKENS = "/api/v1/security/tokens"
 
 

@@ -13,6 +13,8 @@ from tests.support.user_client import alter, upsertion
 from tests.web_login.conftest import Connect
 from tests.web_login.secured import WebAnswer, WebClient, WebProcess, basic, basic_bytes, login_of
 
+pytestmark = pytest.mark.feature("K-16")
+
 DELAY_S = 0.095  # 0.1, and what a timer of the loop may be early: it counts in milliseconds
 WRONG = "the user name or the password is wrong"
 

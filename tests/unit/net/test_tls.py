@@ -423,6 +423,7 @@ def _narrow(context: ssl.SSLContext, *, newest: ssl.TLSVersion, ciphers: str) ->
     return context
 
 
+@pytest.mark.feature("F-20")
 @pytest.mark.parametrize(
     ("newest", "ciphers"),
     [
@@ -446,6 +447,7 @@ def test_what_is_weak_is_refused(authority: Authority, newest: ssl.TLSVersion, c
     run(scenario())
 
 
+@pytest.mark.feature("F-20")
 @pytest.mark.parametrize(
     ("ciphers", "reason"),
     [
@@ -462,6 +464,7 @@ def test_ciphers_that_are_weak_are_refused_at_the_start(authority: Authority, ci
         build_context(replace(authority.options(authority.issue("server")), ciphers=ciphers))
 
 
+@pytest.mark.feature("F-20")
 def test_ciphers_can_be_chosen_among_the_sound_ones(authority: Authority) -> None:
     for ciphers in ("ECDHE+CHACHA20", "ECDHE-ECDSA-AES256-GCM-SHA384:@SECLEVEL=3", "ECDHE+AESCCM"):
         build_context(replace(authority.options(authority.issue("server")), ciphers=ciphers))
