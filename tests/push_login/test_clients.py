@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import socket
 import ssl
 import threading
@@ -243,6 +244,35 @@ def test_a_client_logs_in_again_before_its_session_ends(broker: PushLoginProcess
         assert inbox.await_count(count) == [b"%d" % number for number in range(count)]
         assert core.generation == 1, "the connection was never lost"
         assert other.is_connected
+
+
+@pytest.mark.parametrize("is_busy", [False, True], ids=["idle", "busy"])
+def test_a_client_on_asyncio_logs_in_again_before_its_session_ends(broker: PushLoginProcess, is_busy: bool) -> None:
+    """Its session is shorter than its heartbeat interval: nothing else wakes it in time."""
+
+    async def run() -> None:
+        topic, arrived, count = unique_name(), list[bytes | None](), 0
+        security = properties(broker, "SASL_PLAINTEXT")
+        async with AsyncBrokerClient(broker.host, broker.ports["SHORT"], security=security) as client:
+            await client.create_topic(topic)
+            await client.subscribe(topic, lambda message: arrived.append(message.body))
+            core = client._running()
+            logged_in = core._login
+            assert logged_in is not None
+            first = logged_in.again_at
+
+            def is_renewed() -> bool:
+                return math.isfinite(logged_in.again_at) and logged_in.again_at > first + SHORT_SESSION_MS / 1000
+
+            while is_busy and not is_renewed():
+                await client.publish(topic, b"%d" % count)
+                count += 1
+            await asyncio.to_thread(wait_until, is_renewed, what="it has logged in again, and again")
+            await asyncio.to_thread(wait_until, lambda: len(arrived) >= count, what="all messages")
+            assert arrived == [b"%d" % number for number in range(count)]
+            assert core.generation == 1, "the connection was never lost"
+
+    asyncio.run(run())
 
 
 @pytest.fixture

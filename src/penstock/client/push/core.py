@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -176,8 +177,12 @@ class ClientCore:
     def due_in(self, now: float) -> float:
         """Seconds until a heartbeat has to be sent, or the broker counts as dead, if nothing passes until then."""
         dead = self._last_received + DEAD_AFTER_INTERVALS * self._heartbeat_interval_s
-        due = min(self._last_sent + self._heartbeat_interval_s, dead)
-        return max(0.0, (due if self._login is None else min(due, self._login.again_at)) - now)
+        return max(0.0, min(self._last_sent + self._heartbeat_interval_s, dead, self.login_due_at) - now)
+
+    @property
+    def login_due_at(self) -> float:
+        """When the client has to log in again; infinity while a login is under way, or if there is none."""
+        return math.inf if self._login is None else self._login.again_at
 
     @property
     def has_due_work(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 
@@ -41,6 +42,9 @@ class AsyncWire:
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._gone: asyncio.Event = asyncio.Event()
+        self.woken = asyncio.Event()
+        """Ends the sleep of `_keep`: the connection has ended, or something is due before the sleep would be over."""
+        self._sleeps_until = math.inf
         self.ended_by: Exception | None = None
         """The error of the connection that was lost last."""
         self._is_flushing = False
@@ -115,6 +119,8 @@ class AsyncWire:
             dispatch(event)
         if core.has_output:
             self.flush()
+        if core.login_due_at < self._sleeps_until:
+            self.woken.set()
         if core.has_due_work and not self._has_due_timer:
             self._has_due_timer = True
             asyncio.get_running_loop().call_later(DUE_AFTER_S, self._run_due)
@@ -165,10 +171,8 @@ class AsyncWire:
         core, endpoint = self.core, self._endpoint
         backoff = Backoff()
         while True:
-            try:
-                async with asyncio.timeout(core.due_in(time.monotonic()) + A_MOMENT_S):
-                    await self._gone.wait()
-            except TimeoutError:
+            await self._sleep_until_due()
+            if not self._gone.is_set():
                 if core.tick(time.monotonic()):
                     self.flush()
                     continue
@@ -181,6 +185,20 @@ class AsyncWire:
             if core.has_heard:
                 backoff.reset()
             await self._reconnect(backoff)
+
+    async def _sleep_until_due(self) -> None:
+        """Sleep until something is due by the time, or until `woken`."""
+        self.woken.clear()
+        now = time.monotonic()
+        due_in_s = self.core.due_in(now) + A_MOMENT_S
+        self._sleeps_until = now + due_in_s
+        if self._gone.is_set():
+            return
+        try:
+            async with asyncio.timeout(due_in_s):
+                await self.woken.wait()
+        except TimeoutError:
+            pass
 
     async def _find_problem(self) -> str | None:
         if self.core.was_heard or self._endpoint.dial is not None:
@@ -210,3 +228,4 @@ class _Protocol(asyncio.Protocol):
         self._wire.ended_by = error
         self._wire.core.disconnected()
         self._gone.set()
+        self._wire.woken.set()
