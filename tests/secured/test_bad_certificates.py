@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import re
@@ -17,9 +18,12 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from kio.schema.errors import ErrorCode
 
+from penstock import AsyncBrokerClient, BrokerClient
+from penstock.client.push.errors import WrongProtocol
 from penstock.protocol.push import messages as m
 from tests.secured.node import ADMIN, PASSWORD, SecuredNode
 from tests.support.certificates import DAY, Authority, Issued
+from tests.support.command_line import CommandLine
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import unique_name
 from tests.support.waiting import wait_until
@@ -82,6 +86,39 @@ def test_certificates_that_are_refused(
 ) -> None:
     with node.one_line(told):
         assert shut_out(node, door, node.context(bad[kind]))
+
+
+@pytest.mark.parametrize("kind", ["expired", "revoked", "of another authority"])
+def test_our_clients_say_that_their_certificate_may_be_refused(
+    node: SecuredNode, bad: dict[str, Issued], kind: str, tmp_path: Path
+) -> None:
+    """With TLS 1.3 the end of the connection behind the handshake is all that they hear of it."""
+    security = {
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(node.authority.file),
+        "ssl.certificate.location": str(bad[kind].certificate_file),
+        "ssl.key.location": str(bad[kind].key_file),
+    }
+    port = node.ports["MUTUAL"]
+    told = f"{node.host}:{port} closes the connection before its first answer; perhaps it does not take the certificate"
+
+    async def create() -> None:
+        async with AsyncBrokerClient(node.host, port, security=security) as client:
+            await client.create_topic("t")
+
+    with (
+        BrokerClient(node.host, port, security=security) as client,
+        pytest.raises(WrongProtocol, match=told),
+    ):
+        client.create_topic("t")
+    with pytest.raises(WrongProtocol, match=told):
+        asyncio.run(create())
+    config = tmp_path / "bad.properties"
+    config.write_text("".join(f"{name}={value}\n" for name, value in security.items()))
+    penstock = CommandLine(f"{node.host}:{port}")
+    assert told in penstock("topic", "list", "--command-config", config, code=1).err
+    place = ("--host", node.host, "--port", port, "--command-config", config)
+    assert told in penstock("push", "publish", "t", "x", *place, code=1).err.splitlines()[-1]
 
 
 def test_a_list_that_is_out_of_date_is_told(node: SecuredNode) -> None:

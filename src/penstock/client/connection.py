@@ -19,7 +19,7 @@ from penstock.client.calls import Calls
 from penstock.client.security.login import LoginRefused, log_in
 from penstock.client.security.properties import PLAINTEXT, ClientSecurity, SecurityProblem
 from penstock.client.security.tls import client_context, encrypted
-from penstock.client.security.tls_problem import certificate_problem, tls_problem
+from penstock.client.security.tls_problem import SUSPECTED, certificate_problem, is_end, tls_problem
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.net.endpoint import Endpoint
 from penstock.net.networks import network_of
@@ -40,10 +40,17 @@ _WRONG_PORT = {
     "SASL_PLAINTEXT": "if it wants TLS or no login there, set security.protocol",
     "SASL_SSL": "if it wants no TLS or no login there, set security.protocol",
 }
+_NO_HANDSHAKE = (
+    "if it wants no TLS there, set security.protocol; perhaps it does not take the certificate of the client"
+)
 
 
 class BrokerUnavailable(OSError):
     """The broker cannot be reached, does not answer, or has closed the connection."""
+
+
+class CertificateSuspected(BrokerUnavailable):
+    """The broker has ended the connection before its first answer, and the client has a certificate to show."""
 
 
 class _Expected(NamedTuple):
@@ -104,7 +111,8 @@ class Connection(Calls):
             if isinstance(error, SecurityProblem):
                 raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(error)) from error
             self._check_tls(tls_problem(error))
-            raise BrokerUnavailable(f"{self.address} does not shake hands: {error}; {_WRONG_PORT['SSL']}") from error
+            hint = _NO_HANDSHAKE if self._security.has_certificate else _WRONG_PORT["SSL"]
+            raise BrokerUnavailable(f"{self.address} does not shake hands: {error}; {hint}") from error
 
     def _check_tls(self, problem: str | None) -> None:
         """Raise KafkaError for a problem that another attempt would have as well."""
@@ -178,9 +186,7 @@ class Connection(Calls):
         try:
             self._send_all([INT32.pack(size) + header, *body])
         except OSError as error:
-            self.close()
-            self._check_tls(certificate_problem(error))
-            raise BrokerUnavailable(f"{self.address} does not take requests: {error}") from error
+            raise self._broken(error, "does not take requests") from error
         self._expected.append(_Expected(self._correlation_id, api_key, version))
         return UnderWay(self, self._correlation_id)
 
@@ -214,16 +220,24 @@ class Connection(Calls):
                 raise OSError(f"an answer of {size} bytes")
             answer = self._take(size)
         except OSError as error:
-            self.close()
-            self._check_tls(certificate_problem(error))
-            hint = "" if self._is_answered else f"; {_WRONG_PORT[self._security.protocol]}"
-            raise BrokerUnavailable(f"{self.address} gave no answer: {error}{hint}") from error
+            raise self._broken(error, "gave no answer") from error
         self._is_answered = True
         (correlation_id,) = INT32.unpack_from(answer)
         if correlation_id != expected.correlation_id:
             self.close()
             raise BrokerUnavailable(f"{self.address} answered {correlation_id} to {expected}")
         return correlation_id, answer
+
+    def _broken(self, error: OSError, told: str) -> BrokerUnavailable:
+        """Close the connection; its error. Raises KafkaError for one that another attempt would have as well."""
+        self.close()
+        self._check_tls(certificate_problem(error))
+        if self._is_answered:
+            return BrokerUnavailable(f"{self.address} {told}: {error}")
+        security = self._security
+        if security.has_tls and security.has_certificate and is_end(error):
+            return CertificateSuspected(f"{self.address} {SUSPECTED}")
+        return BrokerUnavailable(f"{self.address} {told}: {error}; {_WRONG_PORT[security.protocol]}")
 
     def _take(self, size: int) -> memoryview:
         view = memoryview(bytearray(size))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import ssl
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,9 +63,13 @@ def connected(
 
 def exit_code_of(error: Exception) -> ExitCode:
     """A broker that is not trusted, or does not let us in, has been reached, and another attempt does not help."""
-    from penstock.client.push.errors import LoginFailed
+    from penstock.client.push.errors import LoginFailed, WrongProtocol
+    from penstock.client.security.properties import SecurityProblem
+    from penstock.client.security.tls_problem import tls_problem
 
-    is_refused = isinstance(error, LoginFailed) or isinstance(error.__cause__, ssl.SSLCertVerificationError)
+    cause = error.__cause__
+    is_refused = isinstance(error, LoginFailed | WrongProtocol) or isinstance(cause, SecurityProblem)
+    is_refused = is_refused or (cause is not None and tls_problem(cause) is not None)
     return ExitCode.FAILURE if is_refused else ExitCode.UNREACHABLE
 
 

@@ -25,6 +25,7 @@ from penstock.client.push.errors import (
     ProtocolError,
     SubscriptionConflict,
     UnknownSubscription,
+    WrongProtocol,
     refusal,
 )
 from penstock.client.push.events import Delivered, Event, Lost, Refreshed
@@ -421,11 +422,9 @@ class ClientCore:
     def _refused(self, message_id: int, error: wire.Error) -> None:
         if message_id == NO_ID:
             self._taken_away = error if error.code in RIGHTS else None
-            raise ProtocolError(
-                LOGIN_WANTED
-                if error.code == ErrorCode.ILLEGAL_SASL_STATE and self._login is None
-                else f"the broker closes the connection: {error.message}"
-            )
+            if error.code == ErrorCode.ILLEGAL_SASL_STATE and self._login is None:
+                raise WrongProtocol(LOGIN_WANTED)
+            raise ProtocolError(f"the broker closes the connection: {error.message}")
         publication = self._published.pop(message_id, None)
         if publication is None:
             pending = self._pending.pop(message_id, None)

@@ -30,7 +30,7 @@ class ProtocolError(BrokerClientError):
 
 
 class WrongProtocol(ProtocolError, NotConnected):
-    """The port speaks TLS and this client does not, or it wants a certificate: `security.protocol` does not fit."""
+    """`security.protocol` does not fit: the port wants TLS or a login. Or perhaps it does not take a certificate."""
 
 
 class LoginFailed(ProtocolError, NotConnected):

@@ -15,6 +15,12 @@ _NAME: Final = "connect by a name that its certificate has, or have one issued f
 _PROTOCOL: Final = "is security.protocol right, and is it the port of a listener with TLS?"
 _OWN: Final = "give one that the broker trusts: ssl.certificate.location and ssl.key.location, or ssl.keystore.location"
 
+SUSPECTED: Final = (
+    "closes the connection before its first answer; perhaps it does not take the certificate of the client (expired,"
+    " revoked, or of an authority that it does not know), which its log says; otherwise check security.protocol"
+)
+"""What the end of a connection may mean on which the client has shown a certificate."""
+
 _NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNEXPECTED_MESSAGE")
 _ALERTS_ABOUT_OURS: Final = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": "wants a certificate of the client",
@@ -53,3 +59,11 @@ def certificate_problem(error: BaseException) -> str | None:
     """
     told = _ALERTS_ABOUT_OURS.get(error.reason or "") if isinstance(error, ssl.SSLError) else None
     return None if told is None else f"{told}; {_OWN}"
+
+
+def is_end(error: BaseException | None) -> bool:
+    """Whether an error, or none, is the end of a connection by the broker, as opposed to its silence.
+
+    With TLS 1.3 that is all a client may hear of it that its certificate is refused: the alert can be lost.
+    """
+    return error is None or isinstance(error, ConnectionError | ssl.SSLError)

@@ -172,14 +172,15 @@ class AsyncWire:
         backoff = Backoff()
         while True:
             await self._sleep_until_due()
-            if not self._gone.is_set():
+            is_ended = self._gone.is_set()
+            if not is_ended:
                 if core.tick(time.monotonic()):
                     self.flush()
                     continue
                 logger.warning("the broker has been silent for %.0f s", 3 * endpoint.heartbeat_interval)
                 self._abort()
                 await self._gone.wait()
-            problem = await self._find_problem()
+            problem = await self._find_problem() if is_ended else None
             if problem is None or not core.failed(WrongProtocol(problem), new_epoch()):
                 logger.warning("connection to %s:%d lost; connecting again", endpoint.host, endpoint.port)
             if core.has_heard:

@@ -1,4 +1,4 @@
-"""Why a port closes connections without a word, if it will go on like that: it speaks TLS, or wants a certificate."""
+"""Why a port closes connections without a word, if it will go on like that: it speaks TLS, or refuses a certificate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from penstock.client.security.properties import ClientSecurity
 from penstock.client.security.tls_port import speaks_tls
-from penstock.client.security.tls_problem import certificate_problem
+from penstock.client.security.tls_problem import SUSPECTED, certificate_problem, is_end
 
 _SPEAKS_TLS: Final = "speaks TLS; set security.protocol to SSL, or to SASL_SSL if it wants a login"
 
@@ -23,9 +23,14 @@ class PortProblem:
         self._speaks_tls = False
 
     def find(self, error: BaseException | None) -> str | None:
-        """The problem, with the address and the fix; `error` is that of the connection. It may wait for an answer."""
+        """The problem, with the address and the fix; `error` is that of a connection on which nothing was heard.
+
+        It may ask the port, and wait for its answer.
+        """
         if self._security.has_tls:
             problem = None if error is None else certificate_problem(error)
+            if problem is None and self._security.has_certificate and is_end(error):
+                problem = SUSPECTED
         else:
             problem = _SPEAKS_TLS if self._asked() else None
         return None if problem is None else f"{self._host}:{self._port} {problem}"
