@@ -15,6 +15,7 @@ from tests.support.edge_process import EdgeProcess
 from tests.support.http_json import ask
 from tests.support.push_login import USERS, PushLoginProcess
 from tests.support.raw_client import RawClient, unique_name
+from tests.support.user_client import alter, deletion, upsertion
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("F-04", "Q-03")
@@ -189,6 +190,39 @@ def test_the_consumer_application_says_that_it_lacks_a_right_or_a_login(
         edge.wait_for("feed", "subscribed")
     finally:
         edge.kill9()
+
+
+def test_the_consumer_application_says_that_its_login_is_refused_while_it_runs(
+    broker: PushLoginProcess, tmp_path: Path
+) -> None:
+    """Its user is removed: it is refused when its session ends, and with each attempt to connect again."""
+    topic, user, config = unique_name(), unique_name("carol"), tmp_path / "carol.properties"
+    login = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\nsasl.username={}\nsasl.password=secret\n"
+    config.write_text(login.format(user))
+    group, told = f"{topic}-edge", "the broker does not let this client in"
+    variables = {"CONSUMER_TYPE": "plain", "CONSUMER_TOPIC": topic, "CONSUMER_GROUP": group}
+    port = broker.ports["SHORT"]
+    edge = EdgeProcess(tmp_path / "edge", port, **variables, PENSTOCK_COMMAND_CONFIG=str(config))
+    with RawClient(broker.host, broker.port) as admin:
+        admin.create_topic(topic)
+        alter(admin, upsertion(user))
+        needed = ((TOPIC, topic), (GROUP, group))
+        AclClient(admin).created(*(rule(kind, name, principal=f"User:{user}") for kind, name in needed))
+        edge.start()
+        try:
+            edge.wait_for("feed", "subscribed")
+            alter(admin, deletion(user))
+            wait_until(lambda: told in str(problems(edge)), what="the refusal is a problem")
+            health = edge.get("/health").body
+            assert health["ready"]
+            assert health["problems"] == [health["feed"]]
+            assert "check sasl.username and sasl.password" in health["feed"]
+            alter(admin, upsertion(user))
+            wait_until(lambda: problems(edge) == [], what="it is let in")
+            edge.wait_for("feed", "subscribed")
+            assert problems(edge) == []
+        finally:
+            edge.kill9()
 
 
 def problems(edge: EdgeProcess) -> list[str]:

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from kio.schema.errors import ErrorCode
 
 from penstock import AsyncBrokerClient, BrokerClient
-from penstock.client.push.errors import WrongProtocol
+from penstock.client.push.errors import BrokerRefused, WrongProtocol
 from penstock.protocol.push import messages as m
 from tests.secured.node import ADMIN, PASSWORD, SecuredNode
 from tests.support.certificates import DAY, Authority, Issued
@@ -119,6 +119,50 @@ def test_our_clients_say_that_their_certificate_may_be_refused(
     assert told in penstock("topic", "list", "--command-config", config, code=1).err
     place = ("--host", node.host, "--port", port, "--command-config", config)
     assert told in penstock("push", "publish", "t", "x", *place, code=1).err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", [BrokerClient, AsyncBrokerClient])
+def test_a_certificate_that_is_revoked_while_a_client_is_connected(
+    node: SecuredNode, kind: type[BrokerClient] | type[AsyncBrokerClient]
+) -> None:
+    """The client goes on trying, since an outage looks the same, and can tell what it may be."""
+    issued = node.authority.issue(unique_name("leaver"))
+    security = {
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(node.authority.file),
+        "ssl.certificate.location": str(issued.certificate_file),
+        "ssl.key.location": str(issued.key_file),
+    }
+    client = kind(node.host, node.ports["MUTUAL"], security=security)
+
+    def revoke() -> None:
+        assert client.refusal is None
+        node.authority.revoke(issued)
+        wait_until(lambda: shut_out(node, "MUTUAL", node.context(issued)), what="the list of revoked ones is read")
+
+    def is_told() -> bool:
+        return "perhaps it does not take the certificate" in str(client.refusal)
+
+    async def run(client: AsyncBrokerClient) -> None:
+        async with client:
+            with pytest.raises(BrokerRefused):
+                await client.create_topic("t")
+            await asyncio.to_thread(revoke)
+            client._running_wire()._abort()
+            await asyncio.to_thread(wait_until, is_told, what="the refusal is told")
+
+    if isinstance(client, AsyncBrokerClient):
+        asyncio.run(run(client))
+        return
+    with client:
+        with pytest.raises(BrokerRefused):
+            client.create_topic("t")
+        revoke()
+        wire = client._wire
+        assert wire is not None
+        assert wire._socket is not None
+        wire._socket.shutdown(socket.SHUT_RDWR)
+        wait_until(is_told, what="the refusal is told")
 
 
 def test_a_list_that_is_out_of_date_is_told(node: SecuredNode) -> None:

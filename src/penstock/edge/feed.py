@@ -67,8 +67,7 @@ class Feed:
         restore: Callable[[], Awaitable[None]],
     ) -> None:
         self.state = "starting"
-        self.refusal: str | None = None
-        """Why the broker does not let this application subscribe, with the fix; None if it does, or is away."""
+        self._refusal: str | None = None  # of the last session, until the next one has subscribed
         self.counts = FeedCounts()
         self._settings = settings
         self._store = store
@@ -92,9 +91,16 @@ class Feed:
     @property
     def says(self) -> str:
         """State of the connection in words."""
-        if self.state == _SUBSCRIBED and not self.is_connected:  # the client reconnects by itself
-            return f"connecting again to {self._settings.broker}"
-        return self.state
+        if self.state != _SUBSCRIBED:
+            return self.state
+        again = None if self.is_connected else f"connecting again to {self._settings.broker}"
+        return self.refusal or again or self.state  # the client reconnects by itself
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the broker does not let this application subscribe, with the fix; None if it does, or is away."""
+        error = None if self._client is None else self._client.refusal
+        return self._refusal if error is None else refusal_of(error, self._settings)
 
     def problem(self) -> str | None:
         """Reason why nothing is taken from the broker now, other than its absence."""
@@ -141,8 +147,8 @@ class Feed:
                 self._diverged = str(error)
                 logger.error("%s", error)
             except (BrokerClientError, Unstorable) as error:
-                self.refusal = refusal_of(error, self._settings)
-                self._says(self.refusal or str(error), logging.INFO if self.refusal is None else logging.ERROR)
+                refusal = self._refusal = refusal_of(error, self._settings)
+                self._says(refusal or str(error), logging.INFO if refusal is None else logging.ERROR)
                 await self._pause(backoff.next_s())
         self._says("stopped")
 
@@ -160,7 +166,7 @@ class Feed:
             self._client = client
             await self._ask_before_joining(client)
             await worker.start(self)
-            self.refusal = None
+            self._refusal = None
             self._says(_SUBSCRIBED)
             self.counts.sessions += 1
             backoff.reset()

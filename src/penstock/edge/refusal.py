@@ -7,7 +7,8 @@ from typing import Final
 
 from penstock.client.connection import CREDENTIALS
 from penstock.client.push.core import RIGHTS
-from penstock.client.push.errors import BrokerRefused, LoginFailed, WrongProtocol
+from penstock.client.push.errors import BrokerRefused, LoginFailed
+from penstock.client.push.refusal import is_refusal
 from penstock.edge.settings import EdgeSettings
 from penstock.model.counted import with_hint
 
@@ -22,4 +23,4 @@ def refusal_of(error: Exception, settings: EdgeSettings) -> str | None:
         return f"this principal may not read {what}; an administrator allows it with `{_ADD} {rule}`"
     if isinstance(error, LoginFailed):
         return with_hint(str(error), "" if ";" in str(error) else CREDENTIALS)
-    return str(error) if isinstance(error, WrongProtocol) else None
+    return str(error) if is_refusal(error) else None

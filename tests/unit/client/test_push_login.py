@@ -8,7 +8,7 @@ import pytest
 
 from penstock.client.push.calls import Call
 from penstock.client.push.core import ClientCore
-from penstock.client.push.errors import LoginFailed, NotConnected
+from penstock.client.push.errors import LoginFailed, NotConnected, WrongProtocol
 from penstock.client.push.login import LIFETIME_SHARE, ClientLogin
 from penstock.client.security.properties import ClientSecurity
 from penstock.model.errors import ErrorCode
@@ -38,6 +38,9 @@ class Rig:
 
     def answer(self, frame: Frame, value: wire.Payload, now: float = 0.0) -> None:
         self.core.received(wire.encode(value, frame.message_id), now)
+
+    def refusal(self) -> Exception | None:
+        return self.core.refusal
 
 
 def test_requests_wait_for_the_login() -> None:
@@ -122,3 +125,38 @@ def test_an_answer_to_another_request_is_no_login() -> None:
     with pytest.raises(LoginFailed):
         rig.answer(step, wire.CreateTopicAck(1, True))
     assert not rig.core.is_open
+
+
+def test_the_last_refusal_is_kept_until_the_broker_lets_the_client_in_or_is_away() -> None:
+    rig = Rig()
+    (step,) = rig.steps()
+    refused = wire.encode(wire.Error(ErrorCode.SASL_AUTHENTICATION_FAILED, "no"), step.message_id)
+    with pytest.raises(LoginFailed) as failed:
+        rig.core.received(refused, 0.0)
+    rig.core.failed(failed.value, 2)
+    rig.core.disconnected()
+    rig.core.connected(1.0)
+    assert rig.refusal() is failed.value
+    (step,) = rig.steps(1.0)
+    rig.answer(step, wire.AuthenticateAck(b""), 1.0)
+    assert rig.refusal() is None
+
+    suspected = WrongProtocol("perhaps it does not take the certificate")
+    rig.core.disconnected()
+    assert not rig.core.turned_away(suspected, 3)
+    assert rig.refusal() is suspected
+    rig.core.not_connected(NotConnected("no broker there"))
+    assert rig.refusal() is None
+
+
+def test_requests_outlive_a_connection_without_a_word_unless_it_was_the_first() -> None:
+    suspected = WrongProtocol("perhaps it does not take the certificate")
+    for was_heard in (False, True):
+        rig, asked = Rig(), Call(lambda: None)
+        if was_heard:
+            (step,) = rig.steps()
+            rig.answer(step, wire.AuthenticateAck(b""))
+        rig.core.request(wire.CreateTopic("t", 1), asked)
+        rig.core.disconnected()
+        assert rig.core.turned_away(suspected, 2) is not was_heard
+        assert asked.done is not was_heard

@@ -63,14 +63,9 @@ def connected(
 
 def exit_code_of(error: Exception) -> ExitCode:
     """A broker that is not trusted, or does not let us in, has been reached, and another attempt does not help."""
-    from penstock.client.push.errors import LoginFailed, WrongProtocol
-    from penstock.client.security.properties import SecurityProblem
-    from penstock.client.security.tls_problem import tls_problem
+    from penstock.client.push.refusal import is_refusal
 
-    cause = error.__cause__
-    is_refused = isinstance(error, LoginFailed | WrongProtocol) or isinstance(cause, SecurityProblem)
-    is_refused = is_refused or (cause is not None and tls_problem(cause) is not None)
-    return ExitCode.FAILURE if is_refused else ExitCode.UNREACHABLE
+    return ExitCode.FAILURE if is_refusal(error) else ExitCode.UNREACHABLE
 
 
 def _with_file(text: str) -> str:

@@ -34,6 +34,7 @@ from penstock.client.push.memberships import Membership
 from penstock.client.push.message import Message, Published
 from penstock.client.push.partitioner import Partitioner
 from penstock.client.push.publications import Publication, Publications
+from penstock.client.push.refusal import is_refusal
 from penstock.client.transient_errors import TRANSIENT
 from penstock.model.errors import ErrorCode
 from penstock.model.limits import ACK_RANGES_MAX
@@ -80,6 +81,10 @@ class ClientCore:
         """Whether the broker has sent anything behind the login on this connection, or on the last one."""
         self.was_heard = False
         """Whether the broker has ever sent anything."""
+        self.was_answered = False
+        """Whether it has sent anything on this connection, or on the last one."""
+        self.refusal: Exception | None = None
+        """Why the last attempt to connect was refused; None once the broker lets this client in, or is away."""
         self._login = login
         self._login_call: Call | None = None
         self.memberships: dict[str, Membership] = {}
@@ -106,7 +111,7 @@ class ClientCore:
     def connected(self, now: float) -> None:
         """Log in, join subscriptions, send requests and publish again, in this order."""
         self.is_connected = True
-        self.has_heard = False
+        self.has_heard = self.was_answered = False
         self.generation += 1
         self._last_sent = self._last_received = now
         self._splitter = FrameSplitter(FRAME_BYTES_MAX)
@@ -147,7 +152,7 @@ class ClientCore:
         """Take bytes from the broker. Raises ProtocolError if the connection cannot be used any more."""
         self._last_received = now
         self.has_heard = self.is_open
-        self.was_heard = True
+        self.was_heard = self.was_answered = True
         try:
             for frame in self._splitter.feed(data):
                 if frame.type is FrameType.DATA:
@@ -156,6 +161,8 @@ class ClientCore:
                     self._handle(frame)
         except MalformedFrame as error:
             raise ProtocolError(f"the broker does not speak the push protocol: {error}") from error
+        if self.is_open:
+            self.refusal = None
         events, self._events = self._events, []
         return events
 
@@ -214,9 +221,23 @@ class ClientCore:
 
         Publications whose outcome is unknown leave gaps, so sequences start again. Returns whether a caller is told.
         """
+        self.not_connected(error)
         is_told = self._give_up(error)
         self._publications = Publications(self.client_id, epoch)
         return is_told
+
+    def turned_away(self, error: ProtocolError, epoch: int) -> bool:
+        """The broker has ended a connection on which it has said nothing, perhaps for this reason.
+
+        If it never has said anything, requests are given up. Otherwise it was right once, and may be again: an outage
+        looks the same. Returns whether a caller is told.
+        """
+        self.refusal = error
+        return not self.was_heard and self.failed(error, epoch)
+
+    def not_connected(self, error: Exception) -> None:
+        """An attempt to connect has failed."""
+        self.refusal = error if is_refusal(error) else None
 
     def _give_up(self, error: Exception) -> bool:
         calls = [publication.call for publication in self._publications.clear()]

@@ -53,6 +53,15 @@ class PushEndpoint:
         core = self._core
         return core is not None and core.is_open
 
+    @property
+    def refusal(self) -> Exception | None:
+        """Why the broker refused the last attempt to connect again: a login, a certificate, TLS.
+
+        None while it lets this client in, and while it is away.
+        """
+        core = self._core
+        return None if core is None else core.refusal
+
     def _new_core(self) -> ClientCore:
         login = ClientLogin(self._security) if self._security.has_sasl else None
         return ClientCore(

@@ -181,8 +181,9 @@ class AsyncWire:
                 self._abort()
                 await self._gone.wait()
             problem = await self._find_problem() if is_ended else None
-            if problem is None or not core.failed(WrongProtocol(problem), new_epoch()):
-                logger.warning("connection to %s:%d lost; connecting again", endpoint.host, endpoint.port)
+            if problem is None or not core.turned_away(WrongProtocol(problem), new_epoch()):
+                why = "" if problem is None else f" ({problem})"
+                logger.warning("connection to %s:%d lost%s; connecting again", endpoint.host, endpoint.port, why)
             if core.has_heard:
                 backoff.reset()
             await self._reconnect(backoff)
@@ -202,9 +203,10 @@ class AsyncWire:
             pass
 
     async def _find_problem(self) -> str | None:
-        if self.core.was_heard or self._endpoint.dial is not None:
+        core = self.core
+        if core.was_answered or self._endpoint.dial is not None:
             return None
-        return await asyncio.to_thread(self._port_problem.find, self.ended_by)
+        return await asyncio.to_thread(self._port_problem.find, self.ended_by, was_heard=core.was_heard)
 
     async def _reconnect(self, backoff: Backoff) -> None:
         while True:
@@ -212,7 +214,9 @@ class AsyncWire:
             try:
                 return await self._open()
             except NotConnected as error:
-                logger.debug("%s", error)
+                self.core.not_connected(error)
+                say = logger.debug if self.core.refusal is None else logger.error
+                say("%s", error)
 
 
 class _Protocol(asyncio.Protocol):

@@ -22,17 +22,17 @@ class PortProblem:
         self._has_asked = False
         self._speaks_tls = False
 
-    def find(self, error: BaseException | None) -> str | None:
+    def find(self, error: BaseException | None, *, was_heard: bool) -> str | None:
         """The problem, with the address and the fix; `error` is that of a connection on which nothing was heard.
 
-        It may ask the port, and wait for its answer.
+        Unless the broker `was_heard` on another one it may ask the port, and wait for its answer.
         """
         if self._security.has_tls:
             problem = None if error is None else certificate_problem(error)
             if problem is None and self._security.has_certificate and is_end(error):
                 problem = SUSPECTED
         else:
-            problem = _SPEAKS_TLS if self._asked() else None
+            problem = _SPEAKS_TLS if not was_heard and self._asked() else None
         return None if problem is None else f"{self._host}:{self._port} {problem}"
 
     def _asked(self) -> bool:

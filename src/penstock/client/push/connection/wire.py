@@ -120,10 +120,12 @@ class Wire:
 
     def _end_of(self, error: OSError | None) -> str:
         """The reason for which a connection has ended. Where all others will end like it, requests are given up."""
-        may_explain = not self.core.was_heard and not self._closing.is_set()
-        problem = self._port_problem.find(error) if may_explain else None
+        core = self.core
+        may_explain = not core.was_answered and not self._closing.is_set()
+        problem = self._port_problem.find(error, was_heard=core.was_heard) if may_explain else None
         if problem is not None:
-            self._give_up(WrongProtocol(problem))
+            with self.lock:
+                self._is_told = core.turned_away(WrongProtocol(problem), new_epoch())
             return problem
         return "closed by the broker" if error is None else error.strerror or str(error)
 
@@ -157,7 +159,10 @@ class Wire:
         try:
             opened = self._open_again()
         except NotConnected as error:
-            logger.debug("%s", error)
+            with self.lock:
+                self.core.not_connected(error)
+            say = logger.debug if self.core.refusal is None else logger.error
+            say("%s", error)
             return True
         with self._sending, self.lock:
             if self._closing.is_set():
