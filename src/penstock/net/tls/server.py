@@ -29,7 +29,10 @@ from penstock.net.interface import ServerOptions
 from penstock.net.tcp import bound_socket, set_buffer_sizes
 from penstock.net.tls.by_address import ByAddress
 from penstock.net.tls.first_record import HANDSHAKE, RECORD_BYTES_MAX, has_ended, record_bytes, wake_at
+from penstock.net.tls.handshake import shake_hands
+from penstock.net.tls.paced_stream import Lane
 from penstock.observability.repeats import STRANGERS_LINES_MAX, Repeats
+from penstock.runtime.fair_threads import FairThreads
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +48,8 @@ UNDER_WAY_MAX: Final = 1024
 """Handshakes at once: each takes up to 50 KB."""
 PATIENCE_SECONDS: Final = 2.0
 """A handshake that has taken longer gives way to another one of its address when there are too many."""
-SHUTDOWN_SECONDS: Final = 1.0
-"""For the peer's closing message; most clients never send one."""
+THREADS: Final = 2
+"""For handshakes in which clients show certificates."""
 AGAIN_SECONDS: Final = 0.1
 """After a look at a socket that should not have been readable yet."""
 FAILED: Final = "handshake"
@@ -118,6 +121,8 @@ class TlsServer:
         self._is_open = True
         self._accepts = False
         self._repeats = Repeats(logger, total_max=STRANGERS_LINES_MAX)
+        self._threads = FairThreads(THREADS, "penstock-handshake")
+        self._lane = Lane()
         self._refused_certificate: Callable[[str, str], None] | None = None
         self._door: Door
         self._make: Make
@@ -146,6 +151,7 @@ class TlsServer:
         self._socket.close()
         for arrival in (*self._silent, *self._ready, *self._under_way):
             self._drop(arrival)
+        self._threads.close()
 
     # --- sockets -----------------------------------------------------------------------------------------------------
 
@@ -312,12 +318,13 @@ class TlsServer:
     async def _shake_hands(self, arrival: _Arrival) -> None:
         loop = asyncio.get_running_loop()
         try:
-            await loop.connect_accepted_socket(
-                partial(self._make, arrival.ticket),
+            await shake_hands(
                 arrival.stream,
-                ssl=self._contexts.context,
-                ssl_handshake_timeout=max(arrival.deadline - loop.time(), 0.1),
-                ssl_shutdown_timeout=SHUTDOWN_SECONDS,
+                self._make(arrival.ticket),
+                self._contexts.context,
+                partial(self._threads.run, arrival.source),
+                self._lane,
+                handshake_seconds=max(arrival.deadline - loop.time(), 0.1),
             )
         except OSError as error:  # an SSLError and a TimeoutError are
             if self._end(arrival):

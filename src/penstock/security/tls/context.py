@@ -12,6 +12,7 @@ import ssl
 from typing import Final
 
 from penstock.config.secret_file import SecretFileError, check_secret_file
+from penstock.security.tls.openssl import bound_handshakes
 from penstock.security.tls.options import ClientAuth, TlsOptions, TlsProblem
 
 _VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -57,6 +58,7 @@ def _without_files(options: TlsOptions) -> ssl.SSLContext:
     context.minimum_version = _VERSIONS[options.oldest_version]
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
     context.num_tickets = 0
+    bound_handshakes(context)
     context.verify_mode = _MODES[options.client_auth]
     if options.client_auth is not ClientAuth.NONE and options.crl_file is not None:
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
