@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.client.address import Address
 from penstock.client.cluster import Cluster
 from penstock.client.offsets import LATEST, list_offsets
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.reading import known_times
 from penstock_spark.reading.known_times import OFFSETS_MIN, KnownTimes
-from penstock_spark.reading.planning.least_times import GRAIN, LeastTimes
+from penstock_spark.reading.planning.least_times import GRAIN, LeastTimes, Stretch
 from penstock_spark.reading.planning.ranges import OffsetRange
 from penstock_spark.reading.planning.spans import Span
 from penstock_spark.reading.records import time_scan
 from tests.support.batches import now_ms
+from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
 
+pytestmark = pytest.mark.feature("S-01")
 stretches = st.lists(st.tuples(st.integers(1, 2 * GRAIN), st.integers(0, 50)), max_size=40)
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -83,6 +90,11 @@ class Topic:
         self.start = now_ms() - 10_000_000
         self.times: list[int] = []
 
+    def of(self, client: RawClient, cluster: Cluster) -> Topic:
+        """The same topic, over other connections."""
+        self._client, self._cluster = client, cluster
+        return self
+
     def put(self, times: list[int]) -> None:
         records = [NewRecord(None, b"v", (), each) for each in times]
         self._client.produce(self.name, bytes(build_batch(records, timestamp=times[0])))
@@ -107,6 +119,16 @@ class Topic:
         return found.end
 
 
+def at(broker: BrokerProcess) -> Cluster:
+    return Cluster([Address(broker.host, broker.port)], timeout_s=30)
+
+
+@pytest.fixture(autouse=True)
+def enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine looks through as much as an idle one."""
+    monkeypatch.setattr(known_times, "SCAN_S_MAX", 60.0)
+
+
 @pytest.fixture
 def topic_of_times(client: RawClient, cluster: Cluster) -> Topic:
     made = Topic(client, cluster)
@@ -120,9 +142,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[tuple[int, int
     seen: list[tuple[int, int]] = []
     least_times = time_scan.least_times
 
-    def watched(
-        cluster: Cluster, place: TopicPartition, first: int, end: int, *, committed: bool
-    ) -> Iterator[tuple[int, int | None]]:
+    def watched(cluster: Cluster, place: TopicPartition, first: int, end: int, *, committed: bool) -> Iterator[Stretch]:
         seen.append((first, end))
         return least_times(cluster, place, first, end, committed=committed)
 
@@ -175,14 +195,34 @@ def test_random_times(client: RawClient, cluster: Cluster, monkeypatch: pytest.M
 
 
 def test_there_is_little_time_for_it(topic_of_times: Topic, fetched: Fetched, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch for each query, here."""
+    """Two batches for each query, here."""
     known, end = KnownTimes(), 2 * OFFSETS_MIN
-    monkeypatch.setattr(known_times, "SCAN_S_MAX", 0.0)
-    for number in range(3):
-        assert topic_of_times.shortened(known, topic_of_times.start) == end
-        assert fetched() == [(number * BATCH, end)]
-    monkeypatch.setattr(known_times, "SCAN_S_MAX", 60.0)
+    ticks = itertools.count(step=0.2)
+    with monkeypatch.context() as slow:
+        slow.setattr(known_times, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+        slow.setattr(known_times, "SCAN_S_MAX", 0.5)
+        for number in range(3):
+            assert topic_of_times.shortened(known, topic_of_times.start) == end
+            assert fetched() == [(number * 2 * BATCH, end)]
     assert topic_of_times.shortened(known, topic_of_times.start) <= GRAIN + BATCH
+
+
+def test_what_there_was_time_for_is_kept_backwards_too(
+    topic_of_times: Topic, fetched: Fetched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, start = KnownTimes(), topic_of_times.start
+    monkeypatch.setattr(known_times, "OFFSETS_MIN", 1)
+    topic_of_times.shortened(known, start, first=18_000)
+    assert fetched() == [(18_000, 2 * OFFSETS_MIN)]
+    ticks = itertools.count(step=0.1)
+    with monkeypatch.context() as slow:
+        slow.setattr(known_times, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+        slow.setattr(known_times, "SCAN_S_MAX", 1.0)
+        for _ in range(40):
+            if topic_of_times.shortened(known, start) <= GRAIN + BATCH:
+                break
+    steps = fetched()
+    assert steps[-1][0] == 0, steps
 
 
 def test_a_topic_that_is_made_again_is_another_one(
@@ -200,6 +240,31 @@ def test_a_topic_that_is_made_again_is_another_one(
     fetched()
     topic_of_times.shortened(known, topic_of_times.start)
     assert fetched() == [(0, 2 * OFFSETS_MIN)]
+
+
+def test_a_log_that_was_restored_is_another_one(own_broker: BrokerProcess, tmp_path: Path) -> None:
+    """It has the same topic id, and may have the same epoch."""
+    known, backup = KnownTimes(), tmp_path / "backup"
+    data = Path(own_broker.directory) / "data"
+    with RawClient(own_broker.host, own_broker.port) as client, at(own_broker) as cluster:
+        topic = Topic(client, cluster)
+        topic.grow(2 * OFFSETS_MIN // BATCH)
+    own_broker.stop()
+    shutil.copytree(data, backup)
+    for late_ms in (None, 0):
+        own_broker.start()
+        with RawClient(own_broker.host, own_broker.port) as client, at(own_broker) as cluster:
+            topic = topic.of(client, cluster)
+            if late_ms is None:
+                topic.grow(2)
+            else:
+                topic.times = topic.times[: 2 * OFFSETS_MIN]
+                topic.put([topic.start + late_ms] * BATCH)
+                topic.put([topic.start + 5 * OFFSETS_MIN] * BATCH)
+            topic.shortened(known, topic.start + 100)
+        own_broker.stop()
+        shutil.rmtree(data)
+        shutil.copytree(backup, data)
 
 
 def test_other_ranges_stay_as_they_are(topic_of_times: Topic, cluster: Cluster, fetched: Fetched) -> None:

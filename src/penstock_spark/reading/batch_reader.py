@@ -62,7 +62,7 @@ class BatchReader(DataSourceReader):
             return ranges
         whole = options.upsert or "_corrupt" in options.columns
         spans = {each.place: options.pushed.spans(each.place, only_places=whole) for each in ranges}
-        return narrowed(cluster, ranges, spans, committed=options.committed)
+        return narrowed(cluster, ranges, spans)
 
     @property
     def _is_open(self) -> bool:

@@ -1,18 +1,33 @@
 """The oldest times of stretches of a partition: where a bound above ends a range. Values in, values out.
 
 Producers give the times, so a late record may be an old one, and only the records themselves tell from which offset on
-all are later than some time. What was learned of them stays true: a log gets longer, and loses records, but none of
-its records changes.
+all are later than some time. What was learned of them stays true as long as it is the same log: that gets longer, and
+loses records, but none of its records changes.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from typing import Final
+from typing import Final, NamedTuple
 
 GRAIN: Final = 1000
 """Offsets of the shortest stretch, beyond those of one batch."""
+
+
+class Seen(NamedTuple):
+    """A batch, by which a log can be told from another one under the same names."""
+
+    base_offset: int
+    crc: int
+
+
+class Stretch(NamedTuple):
+    """What was found up to before `end`: the oldest time, and the batch that has it; None if there are no records."""
+
+    end: int
+    least_ms: int | None = None
+    batch: Seen | None = None
 
 
 class LeastTimes:

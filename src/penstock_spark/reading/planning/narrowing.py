@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.client.cluster import Cluster
-from penstock.client.offsets import NOT_FOUND, list_offsets
+from penstock.client.offsets import LATEST, NOT_FOUND, list_offsets
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.reading.planning.ranges import OffsetRange
 from penstock_spark.reading.planning.spans import EVERYTHING, Span, joined
@@ -20,19 +20,26 @@ from penstock_spark.reading.planning.spans import EVERYTHING, Span, joined
 Spans = Mapping[TopicPartition, Sequence[Span]]
 
 
-def narrowed(cluster: Cluster, ranges: Sequence[OffsetRange], spans: Spans, *, committed: bool) -> list[OffsetRange]:
+def narrowed(cluster: Cluster, ranges: Sequence[OffsetRange], spans: Spans) -> list[OffsetRange]:
     """The parts of ranges that are in one of the spans of their partition, each once."""
-    starts = _first_of_times(cluster, spans, committed)
+    starts = _first_of_times(cluster, spans)
     return [part for each in ranges for part in parts(each, spans[each.place], starts)]
 
 
-def _first_of_times(cluster: Cluster, spans: Spans, committed: bool) -> dict[tuple[TopicPartition, int], int]:
-    """The first offset at or after each time that a span begins with; asked for one time of each partition at once."""
+def _first_of_times(cluster: Cluster, spans: Spans) -> dict[tuple[TopicPartition, int], int]:
+    """The first offset at or after each time that a span begins with; asked for one time of each partition at once.
+
+    It is that of any record, committed or not: what a transaction holds back has to be waited for. Where there is none,
+    it is the end of the log: a range that was to go on behind it lacks records, which its task will tell.
+    """
     wanted = {place: sorted({_time(span) for span in found} - {-1}) for place, found in spans.items()}
     result: dict[tuple[TopicPartition, int], int] = {}
     for number in range(max(map(len, wanted.values()), default=0)):
         times = {place: all_times[number] for place, all_times in wanted.items() if number < len(all_times)}
-        found = list_offsets(cluster, times, committed=committed)
+        found = list_offsets(cluster, times, committed=False)
+        missing = [place for place, offset in found.items() if offset == NOT_FOUND]
+        if missing:
+            found |= list_offsets(cluster, dict.fromkeys(missing, LATEST), committed=False)
         result |= {(place, times[place]): offset for place, offset in found.items()}
     return result
 
@@ -45,11 +52,10 @@ def _time(span: Span) -> int:
 def parts(
     whole: OffsetRange, spans: Sequence[Span], starts: Mapping[tuple[TopicPartition, int], int]
 ) -> Iterator[OffsetRange]:
-    """The parts of a range in some spans; `starts` has the first offset at or after each time, or NOT_FOUND."""
+    """The parts of a range in some spans; `starts` has the first offset at or after each time."""
     resolved = []
     for span in spans:
-        start = starts.get((whole.place, _time(span)), 0)
-        resolved.append(replace(span, first=max(span.first, whole.end if start == NOT_FOUND else start)))
+        resolved.append(replace(span, first=max(span.first, starts.get((whole.place, _time(span)), 0))))
     for span in joined(span for span in resolved if not span.is_empty):
         part = part_of(whole, span)
         if part.size or part.is_open:

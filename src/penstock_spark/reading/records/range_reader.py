@@ -59,14 +59,13 @@ class RangeReader:
         self._builder = ColumnBuilder(place, first, end, wanted)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        yield from chunks(self.batches_found(), self._builder, self.limits.rows)
+        yield from chunks(self._found(), self._builder, self.limits.rows)
         logger.info(
             "%s: read %d bytes, left out %d bytes of markers, aborted transactions and records that were not asked for",
             self._place, self.batches.read_bytes, self.batches.skipped_bytes,
         )  # fmt: skip
 
-    def batches_found(self) -> Iterator[RecordBatch | DamagedBatch]:
-        """The batches that count, as they come."""
+    def _found(self) -> Iterator[RecordBatch | DamagedBatch]:
         try:
             yield from self._fetched()
         except KafkaError as error:
