@@ -148,6 +148,16 @@ def test_wrong_settings_are_all_told_at_once(alone: CommandLine, tmp_path: Path)
     assert not (tmp_path / "d").exists()
 
 
+def test_a_settings_file_that_others_can_write_decides_nothing(alone: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "penstock.yml"
+    path.write_text("acl: {enabled: true, super_users: User:admin}\n")
+    path.chmod(0o666)
+    told = f"the settings file {path}: other users of this machine can write it (its mode is 0666); run: chmod go-w"
+    assert told in alone("serve", "--config", path, "--data-dir", tmp_path / "data", code=2).err
+    assert told in alone("registry", "serve", "--config", path, "--data-dir", tmp_path / "data", code=2).err
+    assert not (tmp_path / "data").exists()
+
+
 def test_a_wrong_log_level_or_module_is_refused(alone: CommandLine, tmp_path: Path) -> None:
     assert "'LOUD'" in alone(*serve_flags(tmp_path), "--log-level", "LOUD", code=2).err
     assert "did you mean storage?" in alone(*serve_flags(tmp_path), "--log-level", "storge=INFO", code=2).err

@@ -334,6 +334,39 @@ def test_a_key_that_others_can_read_ends_the_start(tmp_path: Path) -> None:
     assert f"chmod 600 {node.certificate.key_file}" in ended.stderr
 
 
+def test_an_authority_file_that_others_can_write_ends_the_start(tmp_path: Path) -> None:
+    node = SecuredNode(tmp_path / "node")
+    node.authority.file.chmod(0o666)
+    node.prepare()
+    ended = subprocess.run(node.command(), capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert f"chmod go-w {node.authority.file}" in ended.stderr
+
+
+def test_nobody_else_adds_an_authority_while_the_node_runs(node: SecuredNode, tmp_path: Path) -> None:
+    file, other = node.authority.file, Authority(tmp_path / "other")
+    stranger = node.context(other.issue("admin"))
+    right = node.context(node.authority.issue("erin"))
+    own = file.read_bytes()
+
+    def warning() -> str:
+        with contextlib.closing(node.web()) as client:
+            health = json.loads(client.ask("/health/ready", basic(ADMIN, PASSWORD)).body)
+        return str(health["warnings"].get("certificates", ""))
+
+    file.chmod(0o666)
+    try:
+        file.write_bytes(own + other.file.read_bytes())
+        wait_until(lambda: warning().count(f"chmod go-w {file}") == len(DOORS), what="the health report says so")
+        assert "the certificate of the listener MUTUAL stays as it is" in warning()
+        assert shut_out(node, "MUTUAL", stranger)
+        assert not shut_out(node, "MUTUAL", right)
+    finally:
+        file.write_bytes(own)
+        file.chmod(0o644)
+    wait_until(lambda: not warning(), what="the mended file is taken")
+
+
 def test_certificates_change_while_the_node_runs(node: SecuredNode) -> None:
     """A key that others can read changes nothing, and there is one line; the same key, kept to itself, is used."""
 

@@ -57,6 +57,8 @@ def load_port_settings(flags: SettingsFlags) -> Settings:
     import logging
 
     loaded = flags.load(environ=_environment())
+    if loaded.mistrust is not None:
+        raise CommandError(loaded.mistrust, ExitCode.USAGE)
     for key, origin in loaded.origins.items():
         if origin != "default" and not _is_of_port(key) and "environment variable" not in origin:
             known = ", ".join((*(f"{section}.…" for section in _SECTIONS), *sorted(_OTHERS)))

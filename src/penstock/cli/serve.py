@@ -27,6 +27,8 @@ def serve(flags: SettingsFlags) -> None:
 
 def run_broker(loaded: Loaded) -> None:
     """Run a broker until a signal; CommandError if it cannot start."""
+    if loaded.mistrust is not None:
+        raise CommandError(loaded.mistrust, ExitCode.USAGE)
     from penstock.node.errors import SettingsError, StartError
     from penstock.observability.logs import configure_logs
 

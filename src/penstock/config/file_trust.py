@@ -14,6 +14,17 @@ _ADMINISTRATOR = 0
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
+class UntrustedFileError(ValueError):
+    """Others can change or replace the file; the message names it and the remedy."""
+
+
+def check_writers(path: Path) -> None:
+    """Refuse a file that others can change or replace; for libraries that read it themselves. OSError as of `stat`."""
+    problem = write_problem(path, path.stat())
+    if problem is not None:
+        raise UntrustedFileError(f"{path}: {problem}")
+
+
 def owner_problem(path: Path, status: os.stat_result) -> str | None:
     """What is wrong with a file's owner, and the remedy; None if it is trusted."""
     if status.st_uid in (os.geteuid(), _ADMINISTRATOR):

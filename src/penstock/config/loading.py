@@ -28,6 +28,7 @@ from penstock.config.given_value import GivenValue, Problems
 from penstock.config.references import Ignored, resolved
 from penstock.config.settings import MAPPINGS, Settings, keys, parse_pairs
 from penstock.config.settings.secret import ENVIRON, HIDDEN, is_reference
+from penstock.config.settings_writers import decides_on_security, writers_problem
 from penstock.config.shown_value import secret_keys, shown, tells_secret
 from penstock.config.topic_configs import TOPIC_CONFIGS
 
@@ -50,6 +51,8 @@ class Loaded:
     """Values that were overridden by another source, or that have no effect."""
     ignored: tuple[Ignored, ...] = ()
     """Names of other systems that have no effect here, including those expected to have none."""
+    mistrust: str | None = None
+    """Why no process may be run with the file: others can write it, and it decides who gets in."""
 
 
 def load_settings(
@@ -89,7 +92,19 @@ def load(
         origins["node.name"] = origins["node.id"]  # a name given as the id is both
     warnings = [*_disagreements(given), *_visible_secrets(tree, origins, config_file)]
     warnings += [str(each) for each in ignored if not each.expected]
-    return Loaded(settings, {key: origins.get(key, "default") for key in keys()}, tuple(warnings), tuple(ignored))
+    mistrust = None if config_file is None else writers_problem(config_file)
+    if mistrust is not None and not decides_on_security(_keys_from(config_file, given)):
+        warnings.append(mistrust)
+        mistrust = None
+    found = {key: origins.get(key, "default") for key in keys()}
+    return Loaded(settings, found, tuple(warnings), tuple(ignored), mistrust)
+
+
+def _keys_from(config_file: Path | None, given: Iterable[GivenValue]) -> Iterator[str]:
+    """The settings that the file has, also under names of other systems and where another source wins."""
+    for item in given:
+        if item.origin == str(config_file) or item.origin.startswith(f"{config_file}, "):
+            yield item.key
 
 
 def _single_items(given: Iterable[GivenValue], problems: Problems) -> Iterator[GivenValue]:

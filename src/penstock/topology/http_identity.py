@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.client.security.properties import ClientSecurity, SecurityProblem
 from penstock.client.security.tls import client_context
+from penstock.config.file_trust import UntrustedFileError, check_writers
 from penstock.config.secret_file import SecretFileError, check_secret_file
 from penstock.config.settings import HttpClientSettings
 from penstock.model.text.http_url import is_encrypted
@@ -90,6 +91,9 @@ class HttpIdentity:
             own_key = settings.key_file or settings.certificate_file
             if own_key is not None:
                 check_secret_file(own_key)
+            for path in (settings.ca_file, settings.certificate_file, own_key):
+                if path is not None:
+                    check_writers(path)
             return client_context(
                 ClientSecurity(
                     protocol="SSL",
@@ -99,8 +103,10 @@ class HttpIdentity:
                     key_password=None if settings.key_password is None else settings.key_password.reveal(),
                 )
             )
-        except (SecurityProblem, SecretFileError) as problem:
+        except (SecurityProblem, SecretFileError, UntrustedFileError) as problem:
             raise IdentityProblem(f"{self._section}: {problem}") from None
+        except OSError as error:
+            raise IdentityProblem(f"{self._section}: {error.filename}: {error.strerror}") from None
 
 
 def detail_of(body: bytes, otherwise: str) -> str:

@@ -208,3 +208,38 @@ def test_items_of_a_mapping_disagree_one_by_one(tmp_path: Path) -> None:
 def test_settings_that_do_not_go_together_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, "consumer: {session_timeout_ms: 3000, heartbeat_interval_ms: 3000}\n")
     assert "consumer.heartbeat_interval_ms is not below consumer.session_timeout_ms" in problem(path, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "acl: {super_users: User:admin}\n",
+        "super.users: User:admin\n",
+        "security.protocol = SASL_SSL\n",
+        "consumers: {modules: app}\n",
+        "registry: {token: env:WORD}\n",
+        "listener.name.external.ssl.client.auth=none\n",
+    ],
+)
+def test_a_file_that_decides_who_gets_in_is_for_nobody_else_to_write(tmp_path: Path, text: str) -> None:
+    directory = tmp_path / "settings"
+    directory.mkdir(mode=0o755)
+    path = write(directory, text)
+    path.chmod(0o600)
+    environ = {"WORD": "word"}
+    assert load(path, environ).mistrust is None
+    path.chmod(0o664)
+    told = f"the settings file {path}: other users of this machine can write it (its mode is 0664)"
+    assert load(path, environ).mistrust == f"{told}; run: chmod go-w {path}"
+    path.chmod(0o600)
+    directory.chmod(0o777)
+    assert f"can replace it in {directory}" in (load(path, environ).mistrust or "")
+
+
+def test_any_other_file_that_others_can_write_is_warned_of(tmp_path: Path) -> None:
+    path = write(tmp_path, "kafka: {port: 1}\n")
+    path.chmod(0o666)
+    loaded = load(path, {"PENSTOCK_ACL__ENABLED": "true"}, [GivenValue("tls.oldest_version", "1.3", "command line")])
+    assert loaded.mistrust is None
+    (warning,) = loaded.warnings
+    assert f"chmod go-w {path}" in warning

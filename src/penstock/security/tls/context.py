@@ -9,8 +9,10 @@ which Python cannot turn off. So where clients show certificates every handshake
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Final
 
+from penstock.config.file_trust import UntrustedFileError, check_writers
 from penstock.config.secret_file import SecretFileError, check_secret_file
 from penstock.security.tls.openssl import bound_handshakes
 from penstock.security.tls.options import ClientAuth, TlsOptions, TlsProblem
@@ -24,7 +26,10 @@ _MODES: Final = {
 
 
 def build_context(options: TlsOptions) -> ssl.SSLContext:
-    """A context for servers. TlsProblem if a file is missing, does not fit the others, or is open to other users."""
+    """A context for servers. TlsProblem if a file is missing, does not fit the others, or is open to other users.
+
+    A key must be read by nobody else, and no file be written or replaced: whoever adds an authority is any client.
+    """
     if options.client_auth is not ClientAuth.NONE and options.client_ca_file is None:
         raise TlsProblem(
             f"clients are to show certificates (ssl.client.auth: {options.client_auth.value}), but no authority is"
@@ -93,6 +98,8 @@ def _load_certificate(context: ssl.SSLContext, options: TlsOptions) -> None:
         check_secret_file(key)
     except SecretFileError as error:
         raise TlsProblem(f"the private key {error}") from None
+    for path in dict.fromkeys((certificate, key)):
+        _check_writers(path)
     password = options.key_password or ""  # a text, since OpenSSL would ask the terminal for it
     try:
         context.load_cert_chain(certificate, key, password)
@@ -108,6 +115,7 @@ def _load_authorities(context: ssl.SSLContext, options: TlsOptions) -> None:
     for path in (options.client_ca_file, options.crl_file):
         if path is None:
             continue
+        _check_writers(path)
         try:
             context.load_verify_locations(path)
         except ssl.SSLError:
@@ -118,3 +126,12 @@ def _load_authorities(context: ssl.SSLContext, options: TlsOptions) -> None:
         raise TlsProblem(f"{options.client_ca_file} has no certificate of an authority (basicConstraints CA:TRUE)")
     if options.crl_file is not None and not context.cert_store_stats()["crl"]:
         raise TlsProblem(f"{options.crl_file} has no list of revoked certificates")
+
+
+def _check_writers(path: Path) -> None:
+    try:
+        check_writers(path)
+    except UntrustedFileError as error:
+        raise TlsProblem(str(error)) from None
+    except OSError as error:
+        raise TlsProblem(f"{path}: {error.strerror}") from None
