@@ -7,21 +7,21 @@ clients would refuse it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from penstock.cli.security.hosts import LOCAL_HOSTS, check_hosts
 from penstock.cli.security.init import Directory
+from penstock.cli.security.own_authority import load_authority
 from penstock.cli.security.private_file import replace_private
 from penstock.cli.terminal.errors import CommandError, ExitCode
 from penstock.cli.terminal.output import note
 
-if TYPE_CHECKING:
-    from penstock.security.tls.authority import Authority
-
 NODE: Final = "server"
 """The name of the node's files, which penstock.yml has."""
+RESERVED: Final = frozenset({"", ".", "..", "ca", "revoked"})
+"""No names of files, or those of the authority's certificate and of its list of revoked ones."""
 NAME_HOSTS: Final = "give the names and addresses of the node with --host"
 
 
@@ -48,7 +48,7 @@ def certificate(
     """
     _check_name(name)
     check_hosts(hosts or [])
-    authority, path = _authority(directory), directory / f"{name}.pem"
+    authority, path = load_authority(directory), directory / f"{name}.pem"
     before = _hosts_before(path, is_needed=not hosts)
     names = list(dict.fromkeys([*hosts, *LOCAL_HOSTS])) if hosts else before
     if name == NODE and not names:
@@ -61,10 +61,17 @@ def certificate(
     except OSError as error:
         raise CommandError(f"{error.filename}: {error.strerror}") from error
     whom = f" for {', '.join(names)}" if names else ""
-    note(f"made {path} and {directory / f'{name}.key'}{whom}, for {days} days")
+    number = _serial_number(pair.certificate)
+    note(f"made {path} and {directory / f'{name}.key'}{whom}, for {days} days; its serial number is {number:x}")
     _tell_lost([host for host in before if host not in names])
     if not names:
         _tell_client(pair.certificate)
+
+
+def _serial_number(certificate: bytes) -> int:
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificate(certificate).serial_number
 
 
 def _tell_lost(hosts: list[str]) -> None:
@@ -88,23 +95,11 @@ def _check_name(name: str) -> None:
     """The name is that of files, and of a principal, which a cut or another line would make another one's."""
     from penstock.security.tls.authority import NAME_BYTES_MAX
 
-    if "/" in name or name in ("", ".", "..", "ca") or not name.isprintable():
+    if "/" in name or name in RESERVED or not name.isprintable():
         raise CommandError(f"{name!r} is no name for a certificate", ExitCode.USAGE)
     if len(name.encode()) > NAME_BYTES_MAX:
         problem = f"{name!r} is too long for a certificate, which names {NAME_BYTES_MAX} bytes at the most"
         raise CommandError(problem, ExitCode.USAGE)
-
-
-def _authority(directory: Path) -> Authority:
-    from penstock.security.tls.authority import Authority, KeyPair
-
-    try:
-        return Authority.load(KeyPair((directory / "ca.pem").read_bytes(), (directory / "ca.key").read_bytes()))
-    except OSError as error:
-        hint = "make an authority with `penstock security init`, or name its directory with --directory"
-        raise CommandError(f"{error.filename}: {error.strerror}", ExitCode.NOT_FOUND, hint=hint) from error
-    except ValueError as error:
-        raise CommandError(f"{directory / 'ca.pem'}: {error}", ExitCode.USAGE) from error
 
 
 def _hosts_before(path: Path, *, is_needed: bool) -> list[str]:

@@ -48,6 +48,7 @@ tls:
   key_file: {_quoted(self.directory / "server.key")}
   client_ca_file: {_quoted(self.directory / "ca.pem")}
   # client_auth: requested    # takes certificates of `penstock security certificate` as logins over HTTP, too
+  # crl_file: {_quoted(self.directory / "revoked.pem")}    # with it: those that `penstock security revoke` has revoked
 acl:
   enabled: true
   super_users: [{_quoted(f"User:{self.admin}")}]

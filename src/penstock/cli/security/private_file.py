@@ -12,6 +12,7 @@ def write_private(path: Path, content: bytes) -> None:
         try:
             file.write(content)
             file.flush()
+            os.fsync(file.fileno())
         except OSError:
             path.unlink(missing_ok=True)
             raise

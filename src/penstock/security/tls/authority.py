@@ -76,6 +76,38 @@ class Authority:
     def pair(self) -> KeyPair:
         return _pem(self._certificate, self._key)
 
+    @property
+    def serial_number(self) -> int:
+        return self._certificate.serial_number
+
+    @property
+    def ends_at(self) -> datetime.datetime:
+        return self._certificate.not_valid_after_utc
+
+    def has_issued(self, certificate: x509.Certificate) -> bool:
+        """Whether a certificate is of this authority, and not the authority itself."""
+        from cryptography.exceptions import InvalidSignature
+
+        if certificate == self._certificate:
+            return False
+        try:
+            certificate.verify_directly_issued_by(self._certificate)
+        except (ValueError, TypeError, InvalidSignature):
+            return False
+        return True
+
+    def has_signed(self, found: x509.CertificateRevocationList) -> bool:
+        return found.issuer == self._certificate.subject and found.is_signature_valid(self._key.public_key())
+
+    def sign_list(self, builder: x509.CertificateRevocationListBuilder) -> bytes:
+        """A list of revoked certificates of this authority, in PEM."""
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+
+        own_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.issuer_name(self._certificate.subject).add_extension(own_key, critical=False)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
     def issue_server(self, hosts: Sequence[str], days: int = CERTIFICATE_DAYS) -> KeyPair:
         """A certificate for a node that is reached under these names and addresses."""
         return self.issue(common_name(_shortened(hosts[0])), days=days, hosts=hosts)
