@@ -14,12 +14,13 @@ from penstock.config.security_configs import configs_of_listeners
 from penstock.config.settings import Settings
 from penstock.net.endpoint import Endpoint
 from penstock.node.errors import SettingsError
-from penstock.node.security.door_plans import DoorPlan, plan_doors, without_effect
+from penstock.node.security.door_plans import DoorPlan, plan_doors, plan_lone_port, without_effect
 from penstock.node.security.exposure import check_exposure, is_local
 from penstock.security.listener import SecurityProtocol
 from penstock.security.tls.options import ClientAuth
 
 TLS = {"certificate_file": "server.pem", "key_file": "server.key"}
+RULES = "RULE:^CN=(.*)$/$1/"
 
 
 def settings_of(**sections: dict[str, Any]) -> Settings:
@@ -160,12 +161,46 @@ def test_push_and_http_are_in_the_same_table() -> None:
         ({"tls": TLS}, "no listener has TLS; set security.protocol"),
         ({"tls": {"principal_mapping_rules": "RULE:x"}}, "tls.principal_mapping_rules of "),
         ({"security": {"protocol": "SSL"}, "tls": TLS, "kafka": {"host": "unix:/s"}}, "TLS is for TCP only"),
+        ({"tls": {"crl_file": "crl.pem"}}, "tls.crl_file is set, but no listener asks clients for certificates"),
+        (
+            {"security": {"protocol": "SSL"}, "tls": {**TLS, "principal_mapping_rules": RULES}},
+            "tls.principal_mapping_rules is set, but no listener asks clients for certificates; set tls.client_auth",
+        ),
+        (
+            {
+                "security": {"protocol": "SSL"},
+                "tls": {**TLS, "client_auth": "required", "client_ca_file": "ca.pem"},
+                "listeners": {"overrides": {"ssl.ssl.client.auth": "none", "ssl.tls.crl_file": "crl.pem"}},
+            },
+            "listener.name.ssl: tls.crl_file is set, but the listener asks no client for a certificate; set",
+        ),
+        (
+            {"listeners": {"overrides": {"plaintext.ssl.principal.mapping.rules": RULES}}},
+            "listener.name.plaintext: tls.principal_mapping_rules is set, but the listener asks no client",
+        ),
     ],
 )
 def test_contradictions_are_named(sections: dict[str, dict[str, Any]], told: str) -> None:
     with pytest.raises(SettingsError) as caught:
         plan_doors(settings_of(**sections))
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("rules", ["DEFAULT", " DEFAULT ", ""])
+def test_rules_that_are_the_default_and_authorities_need_no_certificates(rules: str) -> None:
+    plan_doors(settings_of(tls={"principal_mapping_rules": rules, "client_ca_file": "ca.pem"}))
+
+
+def test_settings_of_certificates_are_for_the_listeners_that_ask() -> None:
+    """One is enough; of a process with a single port, that one."""
+    tls = {**TLS, "client_ca_file": "ca.pem", "crl_file": "crl.pem", "principal_mapping_rules": RULES}
+    overrides = {"http.ssl.client.auth": "requested"}
+    plan_doors(settings_of(security={"protocol": "SSL"}, tls=tls, listeners={"overrides": overrides}))
+    plan_lone_port(settings_of(security={"protocol": "SSL"}, tls={**tls, "client_auth": "requested"}), "127.0.0.1", 1)
+    for protocol, client_auth in (("SSL", "none"), ("PLAINTEXT", "required")):
+        settings = settings_of(security={"protocol": protocol}, tls={**tls, "client_auth": client_auth})
+        with pytest.raises(SettingsError, match=r"tls\.crl_file is set, but"):
+            plan_lone_port(settings, "127.0.0.1", 1)
 
 
 # ------------------------------------------------------------------------------------------------------- safe default

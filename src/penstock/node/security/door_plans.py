@@ -21,6 +21,7 @@ from penstock.config.shown_value import is_secret
 from penstock.net.endpoint import Endpoint, bracketed
 from penstock.net.networks import TCP, network_name
 from penstock.node.errors import SettingsError
+from penstock.node.security.certificate_use import check_certificate_use, check_own_certificate_use
 from penstock.security.listener import ListenerSecurity, SecurityProtocol
 from penstock.security.tls.options import ClientAuth, TlsOptions
 from penstock.security.tls.principal_rules import PrincipalRules
@@ -80,12 +81,15 @@ def plan_doors(settings: Settings) -> DoorPlans:
             "tls.certificate_file is set, but no listener has TLS; set security.protocol to SSL or SASL_SSL, or give a"
             " listener one of them with listener.security.protocol.map"
         )
+    check_certificate_use(settings.tls, [plan.tls for plan in plans.all])
     return plans
 
 
 def plan_lone_port(settings: Settings, host: str, port: int) -> DoorPlan:
     """The plan of a process whose only door is HTTP, by the same settings."""
-    return _Planner(settings).plan(NamedAddress(HTTP, host, port))
+    plan = _Planner(settings).plan(NamedAddress(HTTP, host, port))
+    check_certificate_use(settings.tls, [plan.tls])
+    return plan
 
 
 def without_effect(settings: Settings) -> list[str]:
@@ -170,12 +174,14 @@ class _Planner:
         own = self._own_settings(name)
         tls = _with_own(self._settings.tls, "tls", own, name)
         sasl = _with_own(self._settings.sasl, "sasl", own, name)
+        options = _tls_options(tls, name) if protocol.has_tls else None
+        check_own_certificate_use(name, tls, own, options)
         mechanisms = tuple(sasl.enabled_mechanisms) if protocol.has_sasl else ()
         return DoorPlan(
             host=address.host or "0.0.0.0",
             port=address.port,
             security=ListenerSecurity(name, protocol, mechanisms, sasl.reauthentication_ms_max, _rules(tls, name)),
-            tls=_tls_options(tls, name) if protocol.has_tls else None,
+            tls=options,
             handshake_ms_max=tls.handshake_timeout_ms,
             advertised=self._advertised_address(name),
         )
