@@ -15,10 +15,11 @@ from penstock.client.offsets import bounds
 from penstock.model.batch_builder import NewRecord, build_batch
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.companion.stages import Stages
+from penstock_spark.errors import DataLost
 from penstock_spark.user_options import Broker
 from penstock_spark.writing import ahead as ahead_module
 from penstock_spark.writing.ahead import Ahead, committed_ahead
-from penstock_spark.writing.exactly_once import NumberedWork, UnrepeatedWork, write_atomically
+from penstock_spark.writing.exactly_once import Batches, ExactlyOnce, NumberedWork, UnrepeatedWork, write_atomically
 from penstock_spark.writing.idle_writers import writer
 from penstock_spark.writing.large_output import LargeOutput
 from penstock_spark.writing.stage_files import StageDirectory
@@ -85,6 +86,12 @@ class Task:
         return output
 
 
+def committed(address: Address, topic: str, count: int) -> list[list[int]]:
+    """What can be read once so many records of each partition can: a commit is answered when it is decided."""
+    wait_until(lambda: all(len(each) >= count for each in written(address, topic)), what="the end of a transaction")
+    return written(address, topic)
+
+
 def stored(cluster: Cluster, topic: str) -> int:
     """Records and markers in the first partition, visible or not."""
     place = TopicPartition(topic, 0)
@@ -110,7 +117,7 @@ def test_it_is_sent_while_tasks_write_and_seen_when_it_is_committed(
     first.write()
     inline = TaskOutput("query", 1, [(topic, 0, build_batch([NewRecord(b"k", b"7")], timestamp=now_ms()))])
     assert committed_ahead(ahead, [first.end(), second.end()], lambda _: [inline])
-    one, other = written(address_of(broker), topic)
+    one, other = committed(address_of(broker), topic, 3 * BATCHES)
     assert sorted(other) == [*range(2 * BATCHES), *range(100, 100 + BATCHES)]
     assert sorted(one) == sorted([*other, 7])
     assert [each for each in other if each < 100] == list(range(2 * BATCHES)), "a task's order is kept"
@@ -132,7 +139,7 @@ def test_a_task_that_was_run_again_is_written_once(
     assert not committed_ahead(ahead, [output], lambda _: [])
     assert written(address_of(broker), topic) == [[], []]
     write_atomically(cluster, unique_name("write"), TIMEOUT_MS, gathered(cluster, [output]))
-    assert written(address_of(broker), topic) == [list(range(BATCHES))] * 2
+    assert committed(address_of(broker), topic, BATCHES) == [list(range(BATCHES))] * 2
 
 
 @pytest.mark.usefixtures("at_once")
@@ -172,7 +179,7 @@ def test_what_is_sent_in_vain_is_bounded(
     time.sleep(10 * ahead_module.PAUSE_S)  # it would go on meanwhile
     assert stored(cluster, topic) == 1
     assert committed_ahead(ahead, [task.end()], lambda _: [])
-    assert written(address_of(broker), topic) == [list(range(BATCHES))] * 2
+    assert committed(address_of(broker), topic, BATCHES) == [list(range(BATCHES))] * 2
 
 
 def test_a_quick_write_sends_nothing_ahead(
@@ -240,4 +247,57 @@ def test_a_broker_that_dies_meanwhile(own_broker: BrokerProcess, directory: Stag
         with writer(of, name, TIMEOUT_MS) as once:
             assert once.write(1, lambda: gathered(cluster, [output]))
     count = 2 * BATCHES if again else BATCHES
-    assert written(address_of(own_broker), topic) == [list(range(count))] * 2
+    assert committed(address_of(own_broker), topic, count) == [list(range(count))] * 2
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("aborts", [False, True])
+def test_a_query_that_is_stopped_while_it_commits_has_written_nothing(
+    broker: BrokerProcess, directory: StageDirectory, topic: str, aborts: bool
+) -> None:
+    """Another thread ends the write, and perhaps Spark aborts the batch, between the files of two tasks."""
+    name = unique_name("query")
+    with Cluster([address_of(broker)], timeout_s=20) as cluster:
+        work = numbered(broker, name, 1)
+        ahead = Ahead(directory, work)
+        first, second = Task(cluster, directory, topic), Task(cluster, directory, topic, first=BATCHES)
+        first.write()
+        wait_for(cluster, topic, BATCHES)
+        ahead.is_under_way()
+        second.write()
+        outputs = [first.end(), second.end()]
+        sends, reached, go_on = 0, threading.Event(), threading.Event()
+        send = work.send
+
+        def sent(batches: Batches) -> None:
+            nonlocal sends
+            sends += 1
+            if sends == 4:
+                reached.set()
+                assert go_on.wait(20)
+            send(batches)
+
+        work.send = sent  # type: ignore[method-assign]
+        outcome: list[object] = []
+
+        def commit() -> None:
+            try:
+                outcome.append(committed_ahead(ahead, outputs, lambda _: []))
+            except DataLost as error:
+                outcome.append(error)
+
+        committing, dropping = threading.Thread(target=commit), threading.Thread(target=ahead.drop)
+        committing.start()
+        assert reached.wait(20)
+        if aborts:
+            ExactlyOnce(cluster, name, TIMEOUT_MS).abort()
+        dropping.start()
+        wait_until(lambda: ahead._is_dropped, what="it is dropped")
+        go_on.set()
+        committing.join(30)
+        dropping.join(30)
+        assert not committing.is_alive()
+        assert not dropping.is_alive()
+        assert isinstance(outcome[0], DataLost), outcome
+        assert ExactlyOnce(cluster, name, TIMEOUT_MS).begin() is None, "there is a marker"
+        assert written(address_of(broker), topic) == [[], []]

@@ -30,6 +30,8 @@ from penstock_spark.writing.task_output import Rows
 
 Answer = tuple[dict[str, Any], Sequence[bytes]]
 Options = dict[str, str]
+WRITES_WITHOUT = 10
+"""Of a query, after one whose tasks took so long that what was sent ahead was in vain."""
 WITH_PARTS = {"commit", "commit_batch"}
 """Calls that are given parts, if there are any."""
 
@@ -42,7 +44,7 @@ class Calls:
         self._streams: dict[int, tuple[StreamReader, StructType]] = {}
         self._stages = Stages()
         self._ahead: dict[int, Ahead] = {}  # by the number of the write
-        self._slow: set[str] = set()  # queries whose tasks take too long for it
+        self._slow: dict[str, int] = {}  # queries whose tasks took too long for it: writes until it is tried again
 
     def close(self) -> None:
         for ahead in [*self._ahead.values()]:
@@ -122,7 +124,7 @@ class Calls:
         number, files = (0, None) if directory is None else self._stages.open(directory)
         writer.options = replace(writer.options, directory=files)
         task, rows_bytes_max = command(WriteTask(writer), MESSAGE), writer.options.rows_bytes_max
-        work = None if query in self._slow else _work(writer, query, batch)
+        work = None if self._is_slow(query) else _work(writer, query, batch)
         if files is not None and work is not None:
             self._ahead[number] = Ahead(files, work)
         return {"write": number, "rows_bytes_max": rows_bytes_max}, [task]
@@ -138,8 +140,15 @@ class Calls:
         if ahead is not None:
             ahead.drop()
             if ahead.gave_up and query is not None:
-                self._slow.add(query)
+                self._slow[query] = WRITES_WITHOUT
         self._stages.remove(write)
+
+    def _is_slow(self, query: str) -> bool:
+        """Whether a query has had a write lately whose tasks took too long to send anything before they were done."""
+        left = self._slow.pop(query, 0)
+        if left > 1:
+            self._slow[query] = left - 1
+        return left > 0
 
     def commit(
         self,

@@ -6,7 +6,7 @@ task was run again, or anything else is not as it should be, the transaction is 
 if nothing had been sent.
 
 Others wait for the end of an open transaction, so it has a few seconds. A write whose tasks take longer is sent when
-they are done, and what was sent of it before is aborted; the same query does not try again.
+they are done, and what was sent of it before is aborted; the same query tries again some batches later.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
 from penstock.client.cluster import Cluster
 from penstock.client.connection import BrokerUnavailable
 from penstock.model.errors import KafkaError
+from penstock.model.topic_partition import TopicPartition
+from penstock_spark.errors import DataLost
 from penstock_spark.writing.exactly_once import Batches
 from penstock_spark.writing.stage_files import Staged, StageDirectory
 from penstock_spark.writing.task_output import TaskOutput, messaged
@@ -59,7 +61,11 @@ class Transaction(Protocol):
 
 
 class Ahead:
-    """The output of one write. Its own thread sends, until the thread of the commit takes over."""
+    """The output of one write. Its own thread sends, until the thread of the commit takes over.
+
+    A query that is stopped while it commits ends the write from another thread: that one waits until the commit has
+    noticed, between two batches, or is over.
+    """
 
     def __init__(self, directory: StageDirectory, transaction: Transaction) -> None:
         self.gave_up = False
@@ -69,6 +75,8 @@ class Ahead:
         self._bytes = 0
         self._opened_s: float | None = None
         self._over = threading.Event()
+        self._is_dropped = False
+        self._ending = threading.RLock()  # held by whoever sends the rest, commits, or leaves
         self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
         self._thread.start()
 
@@ -123,35 +131,53 @@ class Ahead:
         self._thread.join()
         return self._opened_s is not None
 
-    def finish(self, outputs: Sequence[TaskOutput]) -> bool:
-        """Send the rest and commit. False if all of it has to be done from the start."""
+    def finish(self, outputs: Sequence[TaskOutput], others: Callable[[Cluster], list[TaskOutput]]) -> bool:
+        """Send the rest, with other outputs, and commit. False if all of it has to be done from the start.
+
+        DataLost if it was dropped meanwhile.
+        """
         files = {output.file for output in outputs}
-        try:
-            if any(file.at and path not in files for path, file in self._files.items()):
-                logger.info("a task was run again: its write begins again, too")
+        with self._ending:
+            try:
+                self._check_wanted()
+                if any(file.at and path not in files for path, file in self._files.items()):
+                    logger.info("a task was run again: its write begins again, too")
+                    return False
+                for output in (*outputs, *others(self.cluster)):
+                    self._send_rest(output)
+                self._opened_s = None
+                return self._transaction.commit()
+            except (BrokerUnavailable, KafkaError) as error:
+                if self._opened_s is None:
+                    raise
+                logger.info("a write begins again: %s", error)
                 return False
-            for output in outputs:
-                self._send_rest(output)
-            self._opened_s = None
-            return self._transaction.commit()
-        except (BrokerUnavailable, KafkaError) as error:
-            if self._opened_s is None:
-                raise
-            logger.info("a write begins again: %s", error)
-            return False
-        finally:
-            self.drop()
+            finally:
+                self.drop()
 
     def _send_rest(self, output: TaskOutput) -> None:
-        self._transaction.send(messaged(self.cluster, output))
+        self._transaction.send(self._wanted(messaged(self.cluster, output)))
         if output.file is not None:
             file = self._files.get(output.file) or self._files.setdefault(output.file, Staged(output.file))
-            self._transaction.send(file.up_to(output.file_size))
+            self._transaction.send(self._wanted(file.up_to(output.file_size)))
+        self._check_wanted()
+
+    def _wanted(self, batches: Batches) -> Iterator[tuple[TopicPartition, bytearray]]:
+        """The batches, as long as nobody has dropped the write."""
+        for each in batches:
+            self._check_wanted()
+            yield each
+
+    def _check_wanted(self) -> None:
+        if self._is_dropped:
+            raise DataLost("the query was stopped while it committed this batch; the batch runs again")
 
     def drop(self) -> None:
-        """End whatever is not committed."""
+        """End whatever is not committed. Any thread."""
+        self._is_dropped = True
         self.is_under_way()
-        self._leave()
+        with self._ending:
+            self._leave()
 
     def _leave(self) -> None:
         for file in self._files.values():
@@ -169,4 +195,4 @@ def committed_ahead(
     """Commit what is under way, with the outputs of tasks and other ones. False if all of it is still to be written."""
     if ahead is None or not ahead.is_under_way():
         return False
-    return ahead.finish([*outputs, *others(ahead.cluster)])
+    return ahead.finish(outputs, others)
