@@ -98,7 +98,15 @@ def test_messages_of_plain_that_log_nobody_in(connect: Connect, message: bytes) 
 
 
 @pytest.mark.parametrize(
-    "message", [b"", b"n,,", b"n,,n=,r=nonce", b"n,a=bob,n=alice,r=nonce", b"p=tls-unique,,n=a,r=n"]
+    "message",
+    [
+        b"",
+        b"n,,",
+        b"n,,n=,r=nonce",
+        b"n,a=bob,n=alice,r=nonce",
+        b"p=tls-unique,,n=a,r=n",
+        "n,,n={},r=nonce".format("\ufdfa" * 330).encode(),
+    ],
 )
 def test_messages_of_scram_that_log_nobody_in(connect: Connect, message: bytes) -> None:
     client = connect()

@@ -135,6 +135,8 @@ def test_messages_of_plain_that_log_nobody_in(connect: Connect, token: bytes, to
         b"n,,n=a\0lice,r=nonce",
         b"n,,n=\xff,r=nonce",
         pytest.param(b"n,,n=" + b"x" * 3000 + b",r=nonce", marks=OURS),
+        pytest.param(b"n,,n=" + b"x" * 256 + b",r=nonce", marks=OURS),
+        pytest.param("n,,n={},r=nonce".format("\ufdfa" * 330).encode(), marks=OURS),
         bytes(range(256)),
     ],
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scramp import ScramClient
 
+from penstock.model.limits import SCRAM_MESSAGE_BYTES_MAX, USER_NAME_BYTES_MAX
 from penstock.security.sasl.machine import Challenge, Done, Failed, Machine, Step
 from penstock.security.sasl.plain import PlainMachine
 from penstock.security.sasl.scram import ScramMachine
@@ -16,6 +19,10 @@ from penstock.security.users.passwords import StoredPasswords
 from penstock.security.users.table import UserTable
 
 SHA_256, SHA_512 = ScramMechanism
+LIGATURE = "\ufdfa"
+"""Three bytes, of which the normal form of SASLprep makes eighteen characters."""
+STEP_SECONDS_MAX = 0.004
+"""Ten times what the longest name takes that a user can have, and half of what a message of ligatures would."""
 PASSWORD = "pencil \u00e9 =,"
 
 
@@ -59,6 +66,42 @@ def test_names_are_escaped_and_prepared() -> None:
     assert isinstance(first, Challenge)
     client.set_server_first(first.message.decode())
     assert isinstance(outcome(machine.step(client.get_client_final().encode(), 0.0)), Done)
+
+
+def first_step(name: str) -> Step:
+    return ScramMachine(SHA_256, TABLE).step(f"n,,n={name},r=nonce".encode(), 0.0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x" * (USER_NAME_BYTES_MAX + 1), "\u00e9" * 128, LIGATURE * 9, LIGATURE * 85, LIGATURE * 330, "=2C" * 256],
+    ids=["ascii", "two-bytes", "ligatures", "as-long-as-a-name", "message", "escaped"],
+)
+def test_a_name_that_is_too_long_for_a_user_is_refused(name: str) -> None:
+    """A wrong name of any other kind is answered in the same words."""
+    assert first_step(name) == Failed("a user name that is too long")
+
+
+@pytest.mark.parametrize("name", ["x" * USER_NAME_BYTES_MAX, "\u00e9" * 127, LIGATURE * 6, "=2C" * USER_NAME_BYTES_MAX])
+def test_a_name_as_long_as_a_user_may_have_is_not_told_from_one(name: str) -> None:
+    assert isinstance(first_step(name), Challenge)
+
+
+@pytest.mark.parametrize("characters", ["x", "\u00e9", "\u05d0", "\u0344", LIGATURE, "=2C", "r=", ",n="])
+def test_no_first_message_takes_the_loop_for_long(characters: str) -> None:
+    """The quickest of many, on a processor: a busy machine changes nothing."""
+    header = "n,,n="
+    seconds = []
+    for size in (USER_NAME_BYTES_MAX, SCRAM_MESSAGE_BYTES_MAX - len(header) - len(",r=nonce")):
+        message = f"{header}{characters * (size // len(characters.encode()))},r=nonce".encode()
+        assert len(message) <= SCRAM_MESSAGE_BYTES_MAX
+        times = []
+        for _ in range(20):
+            machine, began = ScramMachine(SHA_256, TABLE), time.thread_time()
+            machine.step(message, 0.0)
+            times.append(time.thread_time() - began)
+        seconds.append(min(times))
+    assert max(seconds) < STEP_SECONDS_MAX
 
 
 def plain(cache: PasswordCache[ScramCredential] | None = None) -> PlainMachine:

@@ -4,17 +4,21 @@ scramp is stricter than Kafka: it reads names by SASLprep, an authorization id m
 delegation token) is not known. Salts of any length are taken, as clients of Kafka may make them. Channel binding (`p=`)
 is refused; `y` and `n` are taken. A name that is no user's goes through the same steps with a decoy, and fails at the
 proof.
+
+SASLprep looks each character of a name up in a dozen tables, on the event loop, after its normal form has made up to
+eighteen characters of one. So a name that no user can have, because it is too long, is refused before that.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from unicodedata import ucd_3_2_0 as unicode_of_saslprep
 
 from scramp import ScramException
 from scramp import ScramMechanism as ScramProtocol
 from scramp.core import IterationCount, Salt, ScramServer
 
-from penstock.model.limits import SCRAM_MESSAGE_BYTES_MAX
+from penstock.model.limits import SCRAM_MESSAGE_BYTES_MAX, USER_NAME_BYTES_MAX
 from penstock.security.sasl.machine import Challenge, Done, Failed
 
 if TYPE_CHECKING:
@@ -60,6 +64,8 @@ class ScramMachine:
         return Failed("a message too many")
 
     def _first(self, text: str) -> Challenge | Failed:
+        if _is_too_long(_name_in(text)):
+            return Failed("a user name that is too long")
         try:
             self._server.set_client_first(text)
             answer: str = self._server.get_server_first()
@@ -102,6 +108,20 @@ class _Proof:
                 return Failed("another nonce than that of this login, as librdkafka before 2.6.1 sends it")
             return Failed(_reason(error))
         return Done(self.user, answer.encode())
+
+
+def _name_in(text: str) -> str:
+    """The name in a first message, as scramp gives it to SASLprep: that of any other message it refuses before."""
+    fields = text.split(",", 3)  # what comes before the name has two commas
+    name = fields[2] if len(fields) > 2 else ""
+    return name.removeprefix("n=").replace("=2C", ",").replace("=3D", "=")
+
+
+def _is_too_long(name: str) -> bool:
+    """Whether no user can have the name. Only one that is short is normalized."""
+    if len(name.encode()) > USER_NAME_BYTES_MAX:
+        return True
+    return not name.isascii() and len(unicode_of_saslprep.normalize("NFKC", name).encode()) > USER_NAME_BYTES_MAX
 
 
 def _reason(error: Any) -> str:
