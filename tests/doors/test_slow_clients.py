@@ -103,7 +103,7 @@ def test_an_http_header_that_never_ends_on_a_connection_in_use(node: PenstockPro
 def test_an_http_header_that_is_too_long(http: socket.socket) -> None:
     http.sendall(HEAD + b"X-Long: " + b"x" * 20_000)
     answer = http.recv(65_536)
-    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.startswith(b"HTTP/1.1 431")
     assert b"application/problem+json" in answer
     assert b"nosniff" in answer
     wait_until(lambda: is_closed(http), what="the connection is closed")

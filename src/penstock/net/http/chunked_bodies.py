@@ -19,6 +19,7 @@ import h11
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from penstock.model.limits import TURN_NS
+from penstock.net.http.header_lines import TOO_LONG, HeaderLines
 
 CHUNKS_NS: Final = TURN_NS // 4
 """Of a turn: about a hundred small chunks. Very many connections may have turns in the same round of the loop."""
@@ -29,8 +30,11 @@ class TurnedConnection(h11.Connection):
 
     def __init__(self, header_bytes_max: int) -> None:
         super().__init__(h11.SERVER, header_bytes_max)
+        self._receive_buffer: HeaderLines = HeaderLines(header_bytes_max)
         self.is_chunked = False
         """Whether such a body is under way."""
+        self.has_long_header = False
+        """Whether the connection is at its end because of that."""
         self._turn_end_ns = 0
         self._was_cut = False
 
@@ -47,7 +51,11 @@ class TurnedConnection(h11.Connection):
         if self.is_chunked and time.perf_counter_ns() > self._turn_end_ns:
             self._was_cut = True
             return h11.NEED_DATA
-        event = super().next_event()
+        try:
+            event = super().next_event()
+        except h11.RemoteProtocolError as error:
+            self.has_long_header = error.error_status_hint == TOO_LONG
+            raise
         if type(event) is h11.Request:
             self.is_chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
             self._turn_end_ns = 0  # it has not been asked for yet

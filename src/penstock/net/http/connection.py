@@ -22,6 +22,7 @@ from penstock.net.endpoint import NOWHERE, endpoint_of
 from penstock.net.http.browser_guard import SAFETY_HEADERS
 from penstock.net.http.chunked_bodies import BodyFlow, TurnedConnection
 from penstock.net.http.connection_state import CONNECTION
+from penstock.net.http.header_lines import HEADER_BYTES_MAX, HEADER_LINES_MAX, TOO_LONG
 from penstock.net.http.login.certificate_login import CERTIFICATE
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body
 from penstock.net.http.stall_watch import HttpTimes, StallWatch, Waiting
@@ -32,8 +33,6 @@ logger = logging.getLogger(__name__)
 
 RESET: Final = struct.pack("ii", 1, 0)
 LOOKS_PER_LIMIT: Final = 4
-HEADER_BYTES_MAX: Final = 16 * 1024
-"""Of a request line and its headers together; cookies and tokens fit."""
 _repeats: Final = Repeats(logger)
 
 
@@ -123,11 +122,13 @@ class HttpConnection(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()  # in the middle of another answer
             return
-        detail = f"the request is not HTTP/1.1, or its header is longer than {HEADER_BYTES_MAX} bytes"
-        body = problem_body(HTTPStatus.BAD_REQUEST, detail, "").encode()
+        status, detail = HTTPStatus.BAD_REQUEST, "the request is not HTTP/1.1"
+        if self.conn.has_long_header:
+            status, detail = TOO_LONG, f"a header has at most {HEADER_LINES_MAX} lines and {HEADER_BYTES_MAX} bytes"
+        body = problem_body(status, detail, "").encode()
         headers = [(b"content-type", PROBLEM_TYPE.encode()), (b"connection", b"close"), *SAFETY_HEADERS]
         headers.append((b"content-length", b"%d" % len(body)))
-        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+        for event in (h11.Response(status_code=status, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 

@@ -17,8 +17,8 @@ UVICORN = "uvicorn.error"
 _WRONG_PROTOCOL = "Invalid HTTP request received."
 _CUT_OFF = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 _WRONG_PROTOCOL_TEXT = (
-    "a client sent bytes that are not HTTP to an HTTP port; if it is a Kafka or push client, give it the port of"
-    " kafka.port or push.port"
+    "a client sent bytes that are not HTTP, or too long a header, to an HTTP port; if it is a Kafka or push client,"
+    " give it the port of kafka.port or push.port"
 )
 
 
