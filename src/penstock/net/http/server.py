@@ -5,15 +5,16 @@ Imports the web stack: for modules that are loaded when an application is built,
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.net.http.api_page import page
@@ -25,16 +26,49 @@ _SEND_JSON = "send JSON in UTF-8"
 _UNREADABLE = "There was an error parsing the body"  # FastAPI's message for bytes that are not text
 
 
+class _Documents(NamedTuple):
+    """What describes an application, as it is sent."""
+
+    openapi: bytes
+    page: bytes
+
+
 class WebApplication(FastAPI):
-    """FastAPI, with a page at /docs that loads nothing from elsewhere."""
+    """FastAPI, with a page at /docs that loads nothing from elsewhere.
+
+    Its description takes as long as many requests. It is made once, in a thread.
+    """
 
     def __init__(self, **options: Any) -> None:
+        self._documents: dict[str, _Documents] = {}  # by the path at which the application is mounted: there is one
+        self._making = asyncio.Lock()
         super().__init__(docs_url=None, redoc_url=None, **options)
+
+    def setup(self) -> None:
+        """Add the routes of the description; FastAPI calls it."""
+        self.add_route("/openapi.json", self._openapi, include_in_schema=False)
         self.add_route("/docs", self._page, include_in_schema=False)
 
-    def _page(self, request: Request) -> Response:
-        """Make the page in a thread: it takes as long as many requests."""
-        return HTMLResponse(page(self.openapi(), prefix=request.scope.get("root_path", "")))
+    async def _openapi(self, request: Request) -> Response:
+        return Response((await self._described(request)).openapi, media_type="application/json")
+
+    async def _page(self, request: Request) -> Response:
+        return HTMLResponse((await self._described(request)).page)
+
+    async def _described(self, request: Request) -> _Documents:
+        root = request.scope.get("root_path", "").rstrip("/")
+        async with self._making:
+            if root not in self._documents:
+                self._documents[root] = await asyncio.to_thread(self._describe, root)
+        return self._documents[root]
+
+    def _describe(self, root: str) -> _Documents:
+        schema = self.openapi()
+        text = page(schema, prefix=root)
+        servers = schema.get("servers", [])
+        if root and self.root_path_in_servers and all(server.get("url") != root for server in servers):
+            schema = {**schema, "servers": [{"url": root}, *servers]}
+        return _Documents(openapi=bytes(JSONResponse(schema).body), page=text.encode())
 
 
 def problem(status: HTTPStatus, detail: str, path: str, kind: str = "about:blank", **more: Any) -> Response:
