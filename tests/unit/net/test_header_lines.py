@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,9 +18,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.net.http.chunked_bodies import TurnedConnection
+from penstock.net.http.connection import HttpConnection
 from penstock.net.http.header_lines import HEADER_BYTES_MAX, HEADER_LINES_MAX
 from penstock.node.web_server import WebServer
 from tests.support.admission import http_port
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("F-06")
 
@@ -126,6 +130,30 @@ def test_the_answer_is_431_and_the_end_of_the_connection() -> None:
             assert await reader.read() == b""
 
     asyncio.run(scenario())
+
+
+def test_nothing_is_kept_of_a_connection_that_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The collector comes rarely: until then a crowd would leave its headers behind."""
+    made: list[weakref.ref[HttpConnection]] = []
+    begin = HttpConnection.connection_made
+
+    def noted(self: HttpConnection, transport: asyncio.Transport) -> None:
+        made.append(weakref.ref(self))
+        begin(self, transport)
+
+    monkeypatch.setattr(HttpConnection, "connection_made", noted)
+
+    async def scenario() -> None:
+        async with served() as (reader, writer):
+            writer.write(TOO_MANY["lines"])
+            assert (await answer(reader))[0] == 431
+            await asyncio.to_thread(wait_until, lambda: made[0]() is None, what="the connection is gone")
+
+    gc.disable()
+    try:
+        asyncio.run(scenario())
+    finally:
+        gc.enable()
 
 
 def test_bodies_and_requests_behind_each_other_are_not_counted() -> None:

@@ -47,6 +47,10 @@ class TurnedConnection(h11.Connection):
         self._turn_end_ns = 0
         return self._was_cut
 
+    def forget(self) -> None:
+        """Let go of the bytes that were not parsed: the connection is at its end."""
+        self._receive_buffer = HeaderLines()
+
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         if self.is_chunked and time.perf_counter_ns() > self._turn_end_ns:
             self._was_cut = True
@@ -78,5 +82,13 @@ class BodyFlow(FlowControl):
         if not self._wait_for_turn():
             self.read_on()
 
+    def forget(self) -> None:
+        """Let go of the connection, which is lost: the two would wait for the collector."""
+        self._wait_for_turn = _for_ever
+
     def read_on(self) -> None:
         super().resume_reading()
+
+
+def _for_ever() -> bool:
+    return True

@@ -89,6 +89,7 @@ class HttpConnection(H11Protocol):
                 pending.cancel()
         self.app_state = {}  # or it would refer to itself, and wait for the collector
         super().connection_lost(exc)
+        self.flow.forget()
 
     def disconnect(self, reason: str) -> None:
         """End the connection because an operator wants it to end."""
@@ -121,6 +122,7 @@ class HttpConnection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.close()  # in the middle of another answer
+            self.conn.forget()
             return
         status, detail = HTTPStatus.BAD_REQUEST, "the request is not HTTP/1.1"
         if self.conn.has_long_header:
@@ -131,6 +133,7 @@ class HttpConnection(H11Protocol):
         for event in (h11.Response(status_code=status, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+        self.conn.forget()
 
     def _unsupported_upgrade_warning(self) -> None:
         """Clients may ask for another protocol as often as they like: they are answered as if they had not."""

@@ -18,7 +18,7 @@ from penstock.security.session import Session
 MILLISECONDS_MAX = 253_402_300_799_999  # the last of the year 9999
 OFFSET_MAX = (1 << 63) - 1
 INDEX_MAX = (1 << 31) - 1
-NAME_LENGTH_MAX = 5_000  # of which each may take twelve bytes in a URL, which the web server takes up to 64 KiB of
+NAME_LENGTH_MAX = 5_000  # each may take twelve bytes in a URL, and a header with it has at most 16 KiB
 
 
 def _decoded(value: object) -> object:
