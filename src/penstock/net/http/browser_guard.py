@@ -3,6 +3,7 @@
     Host               has to be a name of this port (`allowed_hosts`), for every method: DNS rebinding
     Origin             of another host, or `Sec-Fetch-Site` of another site, may not change anything: CSRF
     Content-Length     beside `Transfer-Encoding` is refused: a proxy could take the rest of a body for a request
+    a query            has few parameters: the web stack takes apart each of them on the event loop
     every answer       is not to be guessed at, framed, embedded elsewhere, or to run anything
 
 There are no CORS headers: no page of another origin may read an answer. The rules hold before the session gate, so that
@@ -27,6 +28,8 @@ _OWN_SITES: Final = frozenset((b"same-origin", b"none"))
 _POLICY: Final = (
     f"default-src 'none'; style-src '{STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+QUERY_PARAMETERS_MAX: Final = 100
+"""No path takes more than a few."""
 SAFETY_HEADERS: Final[tuple[Header, ...]] = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", _POLICY.encode()),
@@ -72,6 +75,8 @@ class BrowserGuard:
             return HTTPStatus.MISDIRECTED_REQUEST, detail
         if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
             return HTTPStatus.BAD_REQUEST, "a request has Content-Length or Transfer-Encoding, not both"
+        if scope["query_string"].count(b"&") >= QUERY_PARAMETERS_MAX:
+            return HTTPStatus.BAD_REQUEST, f"a query has at most {QUERY_PARAMETERS_MAX} parameters"
         if scope["method"] not in _READING and _is_foreign(scope, host):
             return HTTPStatus.FORBIDDEN, "a page of another origin may not change anything here"
         return None
