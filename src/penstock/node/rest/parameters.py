@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from fastapi import Depends, Path, Query, Request
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from penstock.model.limits import GROUP_ID_BYTES_MAX
 from penstock.net.http.parameters import unknown_parameter
 from penstock.net.http.session_gate import session_of
 from penstock.node.rest.problems import invalid
@@ -18,7 +19,7 @@ from penstock.security.session import Session
 MILLISECONDS_MAX = 253_402_300_799_999  # the last of the year 9999
 OFFSET_MAX = (1 << 63) - 1
 INDEX_MAX = (1 << 31) - 1
-NAME_LENGTH_MAX = 5_000  # each may take twelve bytes in a URL, and a header with it has at most 16 KiB
+NAME_LENGTH_MAX = GROUP_ID_BYTES_MAX  # a character may take twelve bytes in a URL, and a header has at most 16 KiB
 
 
 def _decoded(value: object) -> object:
@@ -60,7 +61,7 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of entr
 Cursor = Annotated[
     str | None,
     Query(
-        pattern="^[A-Za-z0-9_-]{1,50000}$", description="`next_cursor` of the page before; without one, the first page."
+        pattern="^[A-Za-z0-9_-]{1,10000}$", description="`next_cursor` of the page before; without one, the first page."
     ),
 ]
 LIMIT = 100
