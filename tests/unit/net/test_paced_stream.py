@@ -96,11 +96,11 @@ def test_records_are_counted_wherever_they_are_cut(sizes: list[int], cuts: list[
 
 
 def test_what_comes_is_what_goes_on_and_chunks_grow() -> None:
-    world, data = World(), b"".join(record(size) for size in (16_000, 100, 16_384) * 20)
+    world, data = World(), b"".join(record(size) for size in (16_000, 100, 16_384) * 40)
     world.send(data)
     assert b"".join(world.decrypting.chunks) == data
-    assert [len(chunk) for chunk in world.decrypting.chunks[:5]] == [
-        FIRST_CHUNK_BYTES, 2 * FIRST_CHUNK_BYTES, 4 * FIRST_CHUNK_BYTES, CHUNK_BYTES_MAX, CHUNK_BYTES_MAX
+    assert [len(chunk) for chunk in world.decrypting.chunks[:7]] == [
+        *(FIRST_CHUNK_BYTES << doublings for doublings in range(6)), CHUNK_BYTES_MAX
     ]  # fmt: skip
 
 

@@ -46,14 +46,16 @@ async def shake_hands(
         ssl_handshake_timeout=handshake_seconds,
         ssl_shutdown_timeout=SHUTDOWN_SECONDS,
     )
-    transport, _ = await loop.connect_accepted_socket(_Nothing, socket)
-    try:
+
+    def begin(transport: asyncio.Transport) -> None:
         stream = PacedStream(transport, decrypting, lane)
         if threaded is not None:
             threaded.stream = stream
         transport.set_protocol(stream)
         decrypting.connection_made(transport)
-        transport.resume_reading()
+
+    transport, _ = await loop.connect_accepted_socket(lambda: _Beginning(begin), socket)
+    try:
         await done
     except BaseException:
         transport.abort()
@@ -63,8 +65,11 @@ async def shake_hands(
             threaded.close()
 
 
-class _Nothing(asyncio.Protocol):
-    """Until the stream has its own protocol: nothing is read."""
+class _Beginning(asyncio.Protocol):
+    """Until a stream has its own protocol, which it gets before anything is read."""
 
-    def connection_made(self, transport: Any) -> None:
-        transport.pause_reading()
+    def __init__(self, begin: Callable[[Any], None]) -> None:
+        self._begin = begin
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._begin(transport)

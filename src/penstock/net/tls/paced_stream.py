@@ -11,7 +11,10 @@ import asyncio
 from collections import deque
 from typing import Final, Protocol
 
-CHUNK_BYTES_MAX: Final = 64 << 10
+CHUNK_BYTES_MAX: Final = 256 << 10
+RECORD_BYTES_LARGE: Final = 1 << 10
+"""Of records of this size on average more is taken at once than `USUAL_CHUNK_BYTES`: they cost little for each byte."""
+USUAL_CHUNK_BYTES: Final = 64 << 10
 FIRST_CHUNK_BYTES: Final = 8 << 10
 """Of a stream of which nothing is known yet; each chunk may be twice as large as the one before it."""
 SMALL_CHUNK_BYTES: Final = 4 << 10
@@ -80,10 +83,12 @@ class PacedStream(asyncio.BufferedProtocol):
             self._pause()
             self._lane.add(self)
         elif records >= RECORDS_MAX:
+            self._limit = USUAL_CHUNK_BYTES
             self._pause()
             asyncio.get_running_loop().call_soon(self.go_on)
         elif self._limit < CHUNK_BYTES_MAX:
-            self._limit *= 2
+            is_large = nbytes >= records * RECORD_BYTES_LARGE
+            self._limit = min(2 * self._limit, CHUNK_BYTES_MAX if is_large else USUAL_CHUNK_BYTES)
 
     def _count_records(self, nbytes: int) -> int:
         """The records that begin in what has come."""
