@@ -72,12 +72,14 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
                 await turns.pause()
             continue
         count = 0 if topic is None else topic.partition_count
-        existing = [item for item in wanted.partitions if 0 <= item.partition_index < count]
+        existing = []
         unknown = missing if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         for item in wanted.partitions:
-            if not 0 <= item.partition_index < count:
+            if 0 <= item.partition_index < count:
+                existing.append(item)
+            else:
                 _add(request, rows, key, item.partition_index, unknown)
-                await turns.pause()
+            await turns.pause()
         if topic is not None:
             known.append((topic, existing))
     codes: Codes = {}
@@ -89,7 +91,7 @@ async def handle(broker: Broker, request: OffsetCommit) -> OffsetCommitResponse:
             text_bytes += _collect(broker, request, topic, some, codes, changes)
             await turns.pause()
     if codes:
-        await _commit(broker, request, codes, changes, text_bytes)
+        await _commit(broker, request, codes, changes, text_bytes, turns)
     return request.reply.OffsetCommitResponse(topics=await finish(_answered(request, rows, known, codes)))
 
 
@@ -163,6 +165,7 @@ async def _commit(
     codes: Codes,
     changes: Changes,
     text_bytes: int,
+    turns: Turns,
 ) -> None:
     body = request.body
     claim = CommitClaim(
@@ -175,4 +178,6 @@ async def _commit(
         with broker.group_share.taken(request.session, body.group_id):
             await broker.groups.commit(body.group_id, claim, list(changes.values()), text_bytes)
     except KafkaError as error:
-        codes.update(dict.fromkeys(codes, error.code))
+        for place in codes:
+            codes[place] = error.code
+            await turns.pause()

@@ -16,7 +16,8 @@ Version notes:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, cast
 from uuid import UUID
 
@@ -79,8 +80,7 @@ def _groups(broker: Broker, request: OffsetFetch) -> Steps[OffsetFetchResponse]:
         code, found = yield from _fetch(broker, request, body)
         topics = []
         for topic in found:
-            size.add(sum(len(each["metadata"] or "") + PARTITION_BYTES for each in topic.partitions))
-            topics.append((yield from _group_topic(request.reply, topic)))
+            topics.append((yield from _group_topic(request.reply, topic, size)))
         group = request.reply.OffsetFetchResponseGroup(group_id=body.group_id, topics=topics, error_code=code)
         groups.append(group)
         yield
@@ -91,7 +91,8 @@ def _single_group(broker: Broker, request: OffsetFetch) -> Steps[OffsetFetchResp
     code, found = yield from _fetch(broker, request, request.body)
     if code is not ErrorCode.NONE and request.version < 2:
         for item in request.body.topics or ():
-            partitions = yield from _partitions(None, item.partition_indexes, {}, code)
+            stable = partial(_is_stable, item.name)
+            partitions = yield from _partitions(None, item.partition_indexes, {}, code, stable)
             found.append(_Topic(item.name, None, partitions))
     topics = []
     for topic in found:
@@ -107,9 +108,10 @@ def _single_group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> Steps[Offs
     return reply.OffsetFetchResponseTopic(name=topic.name, partitions=partitions)
 
 
-def _group_topic(reply: OffsetFetchBuilders, topic: _Topic) -> Steps[OffsetFetchResponseTopics]:
+def _group_topic(reply: OffsetFetchBuilders, topic: _Topic, size: AnswerSize) -> Steps[OffsetFetchResponseTopics]:
     partitions = []
     for each in topic.partitions:
+        size.add(len(each["metadata"] or "") + PARTITION_BYTES)
         partitions.append(reply.OffsetFetchResponsePartitions(**each))
         yield
     return reply.OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
@@ -141,10 +143,8 @@ def _fetch(
         offsets = {} if code is ErrorCode.UNKNOWN_TOPIC_ID else committed.get(name, {})
         if name and not broker.operations.offsets.describable(request.session, name):
             code, offsets = ErrorCode.TOPIC_AUTHORIZATION_FAILED, {}
-        unstable: Collection[int] = ()
-        if code is ErrorCode.NONE:  # of others, not even this is said
-            unstable = {index for index in wanted.partition_indexes if is_unstable(name, index)}
-        partitions = yield from _partitions(topic, wanted.partition_indexes, offsets, code, unstable)
+        shown = is_unstable if code is ErrorCode.NONE else _is_stable  # of others, not even this is said
+        partitions = yield from _partitions(topic, wanted.partition_indexes, offsets, code, partial(shown, name))
         topics.append(_Topic(name, topic_id, partitions))
         yield
     return ErrorCode.NONE, topics
@@ -152,8 +152,12 @@ def _fetch(
 
 def _unstable(broker: Broker, request: OffsetFetch, group_id: str) -> Callable[[str, int], bool]:
     if not field(request.body, "require_stable", False):
-        return lambda topic, partition: False
+        return _is_stable
     return lambda topic, partition: broker.groups.is_pending(group_id, topic, partition)
+
+
+def _is_stable(topic: str, partition: int) -> bool:
+    return False
 
 
 def _everything(
@@ -169,8 +173,8 @@ def _everything(
             continue
         topic = broker.topics.get(name)
         if topic is not None or request.version < 10:  # without a topic there is no id to say
-            unstable = {index for index in offsets if is_unstable(name, index)}
-            partitions = yield from _partitions(topic, tuple(offsets), offsets, ErrorCode.NONE, unstable)
+            shown = partial(is_unstable, name)
+            partitions = yield from _partitions(topic, tuple(offsets), offsets, ErrorCode.NONE, shown)
             topics.append(_Topic(name, None if topic is None else topic.topic_id, partitions))
     return topics
 
@@ -180,11 +184,12 @@ def _partitions(
     indexes: Iterable[int],
     offsets: dict[int, CommittedOffset],
     code: ErrorCode,
-    unstable: Collection[int] = (),
+    is_unstable: Callable[[int], bool],
 ) -> Steps[list[_Partition]]:
     partitions: list[_Partition] = []
     for index in indexes:
-        found = _NEVER if index in unstable else offsets.get(index, _NEVER)
+        unstable = is_unstable(index)
+        found = _NEVER if unstable else offsets.get(index, _NEVER)
         if topic is not None and found.topic_id not in (NO_TOPIC_ID, topic.topic_id):
             found = _NEVER  # committed for a topic of the same name that is gone
         partitions.append(
@@ -193,7 +198,7 @@ def _partitions(
                 "committed_offset": found.offset,
                 "committed_leader_epoch": found.leader_epoch,
                 "metadata": "" if is_position_text(found.metadata) else found.metadata,
-                "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT if index in unstable else code,
+                "error_code": ErrorCode.UNSTABLE_OFFSET_COMMIT if unstable else code,
             }
         )
         yield

@@ -15,7 +15,6 @@ Version notes:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from penstock.broker.broker import Broker
@@ -59,11 +58,11 @@ async def handle(broker: Broker, request: ListOffsets) -> ListOffsetsResponse:
         return await finish(_refused(broker, request, ErrorCode.UNKNOWN_SERVER_ERROR))
     topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     turns = Turns()
-    asked = Counter((topic.name, item.partition_index) for topic in request.body.topics for item in topic.partitions)
+    repeated = await _repeated(request, turns)
     for topic in request.body.topics:
         for item in topic.partitions:
             index = item.partition_index
-            twice = asked[topic.name, index] > 1
+            twice = (topic.name, index) in repeated
             topics.setdefault(topic.name, {})[index] = await _find(broker, request, topic.name, item, twice)
             await turns.pause()
     answers = []
@@ -71,6 +70,20 @@ async def handle(broker: Broker, request: ListOffsets) -> ListOffsetsResponse:
         answers.append(reply.ListOffsetsTopicResponse(name=name, partitions=list(partitions.values())))
         await turns.pause()
     return reply.ListOffsetsResponse(topics=answers)
+
+
+async def _repeated(request: ListOffsets, turns: Turns) -> set[tuple[str, int]]:
+    """The partitions that are asked for more than once."""
+    asked: dict[str, set[int]] = {}
+    repeated: set[tuple[str, int]] = set()
+    for topic in request.body.topics:
+        indexes = asked.setdefault(topic.name, set())
+        for item in topic.partitions:
+            if item.partition_index in indexes:
+                repeated.add((topic.name, item.partition_index))
+            indexes.add(item.partition_index)
+            await turns.pause()
+    return repeated
 
 
 def _refused(broker: Broker, request: ListOffsets, code: ErrorCode) -> Steps[ListOffsetsResponse]:

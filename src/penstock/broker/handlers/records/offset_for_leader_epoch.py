@@ -41,11 +41,12 @@ def handle(broker: Broker, request: OffsetForLeaderEpoch) -> Steps[OffsetForLead
     topics: list[OffsetForLeaderTopicResult] = []
     refused: list[OffsetForLeaderTopicResult] = []
     for topic in request.body.topics:
-        partitions = []
+        partitions, is_refused = [], False
         for item in topic.partitions:
-            partitions.append(_end_of_epoch(broker, request, topic.topic, item))
+            partition = _end_of_epoch(broker, request, topic.topic, item)
+            partitions.append(partition)
+            is_refused = is_refused or int(partition.error_code) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
             yield
-        is_refused = any(int(each.error_code) == ErrorCode.TOPIC_AUTHORIZATION_FAILED for each in partitions)
         result = reply.OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions)
         (refused if is_refused else topics).append(result)
         yield

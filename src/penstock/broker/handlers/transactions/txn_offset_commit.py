@@ -45,23 +45,38 @@ Codes = dict[tuple[str, int], ErrorCode]
 
 async def handle(broker: Broker, request: TxnOffsetCommit) -> bytes:
     codes: Codes = {}
+    refusal = ErrorCode.NONE  # of all partitions
     turns = Turns()
     changes, text_bytes = await _collect(broker, request, codes, turns)
     try:
         broker.access.check_transactional_id(request.session, Operation.WRITE, request.body.transactional_id)
         broker.access.check_group(request.session, Operation.READ, request.body.group_id)
     except KafkaError as error:
-        codes, changes = dict.fromkeys(codes, error.code), []
-    if changes:
+        refusal = error.code
+    if changes and refusal is ErrorCode.NONE:
         try:
             await _commit(broker, request, changes, text_bytes)
         except KafkaError as error:
             code = _shown(error.code, request.version)
-            codes.update({(change.topic, change.partition): code for change in changes})
-    topics = [(topic.name, [item.partition_index for item in topic.partitions]) for topic in request.body.topics]
+            for change in changes:
+                codes[change.topic, change.partition] = code
+                await turns.pause()
     flexible = request.is_flexible
-    encoded = await encode_codes(topics, lambda topic, index: codes[topic, index], turns, flexible=flexible)
+    encoded = await encode_codes(
+        await _indexes(request, turns), lambda topic, index: refusal or codes[topic, index], turns, flexible=flexible
+    )
     return INT32.pack(0) + encoded + (b"\0" if flexible else b"")
+
+
+async def _indexes(request: TxnOffsetCommit, turns: Turns) -> list[tuple[str, list[int]]]:
+    topics = []
+    for topic in request.body.topics:
+        indexes: list[int] = []
+        for item in topic.partitions:
+            indexes.append(item.partition_index)
+            await turns.pause()
+        topics.append((topic.name, indexes))
+    return topics
 
 
 async def _collect(
