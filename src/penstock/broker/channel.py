@@ -60,9 +60,10 @@ class KafkaChannel:
 
     def renew(self, session: Session) -> None:
         """Go on with another session: what was remembered under the old one is void."""
-        if session.authenticated and not self.session.authenticated:
-            self._stream.authenticated()
+        has_logged_in = session.authenticated and not self.session.authenticated
         self.session = session
+        if has_logged_in:
+            self._stream.authenticated()
         self.repeat_paths = None
 
     def mute(self, seconds: float) -> None:

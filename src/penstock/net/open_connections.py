@@ -55,6 +55,11 @@ class OpenConnections:
         return count
 
 
+def owner_of(session: Session | None) -> Principal | None:
+    """Who has logged in, for the admission; None where clients need not, and cannot be told apart."""
+    return None if session is None or session.principal == ANONYMOUS else session.principal
+
+
 def principal_of(session: Session) -> Principal | None:
     """The principal of a session; None if its client has still to log in."""
     return None if session.principal == ANONYMOUS and not session.authenticated else session.principal

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import weakref
+from collections.abc import Callable
 
 import pytest
 
@@ -46,6 +47,13 @@ class World:
         for ticket in tickets:
             ticket.confirm()
         return tickets
+
+    def log_in(self, door: Door, name: str, owner: str, last_used: Callable[[], float] = lambda: 0.0) -> Ticket:
+        """A connection of a client that has logged in as `owner`."""
+        ticket = self.enter(door, name)
+        ticket.heard()
+        ticket.confirm(owner, last_used)
+        return ticket
 
 
 def test_the_total_counts_all_doors_and_keeps_a_few_places_for_kafka_and_probes() -> None:
@@ -238,6 +246,89 @@ def test_addresses_that_connect_no_more_are_forgotten() -> None:
     assert rates.take("198.51.100.1", 10.0)
     assert rates.take("198.51.100.2", 10.0)
     assert len(rates._buckets) <= 2
+
+
+# --- principals with very many connections ---------------------------------------------------------------------------
+
+
+def test_a_principal_with_most_connections_gives_way_for_the_logins_of_others() -> None:
+    world = World(connections_max=64)
+    for number in range(100):
+        world.log_in(world.kafka, f"few {number}", "few")
+    assert world.kafka.open_count == 63  # one place is kept for HTTP
+    world.dropped.clear()
+    for number in range(20):
+        world.log_in(world.kafka, "other", f"other {number}")
+    assert len(world.dropped) == 20
+    assert all(name.startswith("few ") for name in world.dropped)
+    assert world.admission.open_count == 63
+
+
+def test_the_connections_that_were_idle_for_longest_give_way_first() -> None:
+    world = World(connections_max=64)
+    used = {f"few {number}": float(number) for number in range(63)}
+    used["few 7"], used["few 9"] = 0.5, 0.25
+    for name in used:
+        world.log_in(world.kafka, name, "few", last_used=lambda name=name: used[name])  # type: ignore[misc]
+    assert world.dropped == []
+    for number in range(6):
+        world.log_in(world.kafka, "other", f"other {number}")
+    # The first of those that came when all but the places kept free were settled; from then on one for each login.
+    assert world.dropped == ["few 59", "few 0", "few 9", "few 7", "few 1", "few 2"]
+
+
+def test_strangers_never_push_out_more_than_the_places_that_are_kept_free() -> None:
+    world = World(connections_max=64)
+    for number in range(63):
+        world.log_in(world.kafka, f"few {number}", "few")
+    for _ in range(10):
+        strangers = [world.enter(world.kafka, "stranger") for _ in range(100)]
+        for stranger in strangers:
+            stranger.release()
+    assert len([name for name in world.dropped if name.startswith("few ")]) == 4
+    world.dropped.clear()
+    for number in range(63, 67):
+        world.log_in(world.kafka, f"few {number}", "few")
+    for _ in range(100):
+        world.enter(world.kafka, "stranger")
+    assert {name for name in world.dropped if name.startswith("few ")} == {f"few {number}" for number in range(63, 67)}
+
+
+def test_the_only_principal_may_have_all_connections() -> None:
+    world = World(connections_max=64)
+    tickets = [world.log_in(world.kafka, "few", "few") for _ in range(63)]
+    assert world.dropped == []
+    assert world.kafka.loose_count == 4
+    for ticket in tickets[:31]:
+        ticket.release()
+    assert world.kafka.loose_count == 0  # it has half of all
+
+
+def test_two_principals_with_half_of_all_each_do_not_give_way() -> None:
+    world = World(connections_max=64)
+    for number in range(63):
+        world.log_in(world.kafka, "client", ("one", "two")[number % 2])
+    assert world.come(world.kafka) is Refusal.TOTAL
+    assert world.dropped == []
+
+
+def test_where_clients_do_not_log_in_nobody_gives_way() -> None:
+    world = World(connections_max=64)
+    world.speak(world.kafka, 63)
+    assert world.come(world.kafka) is Refusal.TOTAL
+    assert world.dropped == []
+
+
+def test_who_has_logged_in_once_does_not_become_nobody() -> None:
+    world = World(connections_max=64)
+    ticket = world.log_in(world.http, "web", "few")
+    owners = [ticket.owner]
+    ticket.confirm()
+    owners.append(ticket.owner)
+    ticket.confirm("other")
+    owners.append(ticket.owner)
+    ticket.release()
+    assert [*owners, ticket.owner] == ["few", "few", "other", None]
 
 
 def test_a_ticket_that_was_released_keeps_nothing_alive() -> None:

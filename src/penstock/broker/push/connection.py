@@ -27,6 +27,7 @@ from penstock.model.limits import FRAME_BYTES_BEFORE_LOGIN_MAX, TURN_NS
 from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.net.endpoint import NOWHERE, endpoint_of
 from penstock.net.flow_control import Account
+from penstock.net.open_connections import owner_of
 from penstock.net.strangers import Stranger
 from penstock.protocol.push.data import AckData
 from penstock.protocol.push.frames import NO_ID, Frame, FrameSplitter, FrameType, MalformedFrame
@@ -219,7 +220,11 @@ class PushConnection(asyncio.Protocol):
     def _confirm(self) -> None:
         self._is_fresh = False
         assert self._ticket is not None
-        self._ticket.confirm()
+        owner = owner_of(self.session)
+        self._ticket.confirm(owner, None if owner is None else self._last_used)
+
+    def _last_used(self) -> float:
+        return self.last_received
 
     def eof_received(self) -> bool:
         return False
@@ -280,7 +285,7 @@ class PushConnection(asyncio.Protocol):
         self._transport.abort()
 
     def _drop(self) -> None:
-        """Close the connection without a word: it has not sent a complete frame, or not logged in."""
+        """Close the connection without a word: it is silent, or its principal has too many."""
         self.state = State.CLOSING  # nothing more of what was read is served
         self.abort()
 

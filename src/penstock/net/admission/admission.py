@@ -7,6 +7,7 @@ storage needs, too: the total is never more than the descriptors of the process 
     silent    a connection without a complete request has a time limit, and gives way to a new one when all places, or
               all of its address, are taken: a crowd that says nothing cannot keep out clients that do
     strangers a connection whose client has not been let in gives way, too, once it has sent a request
+    owners    a principal that has more than half of all gives way with some of them (`owners`)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final
 
 from penstock.net.admission.address_rates import AddressRates
 from penstock.net.admission.door import NO_ROOM, TOO_SLOW, Door
+from penstock.net.admission.owners import Owners
 from penstock.net.admission.ticket import Refusal, Ticket
 from penstock.observability.repeats import Repeats
 
@@ -29,6 +31,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 RESERVE_SHARE: Final = 8
 """No reserve is more than this part of all connections, so that a small total stays usable."""
+TOO_MANY: Final = "too many"
 LOOKED_AT_MAX: Final = 100
 """Silent connections of a door among which one of an address is searched; where it has a crowd, it is the first."""
 
@@ -54,6 +57,7 @@ class Admission:
         self._reserves = 0
         self._clock = clock
         self._by_address: dict[str, int] = {}
+        self.owners = Owners(self)
         self._rates = AddressRates(limits.rate_per_address_max)
         self._repeats = Repeats(logger, clock)
 
@@ -103,11 +107,14 @@ class Admission:
                 door.drop(door.oldest, TOO_SLOW)
 
     def _has_room(self, door: Door) -> bool:
-        kept = sum(other.unused_reserve for other in self.doors if other is not door)
-        return self.open_count + kept < self.limits.connections_max
+        return self.open_count + self.kept_from(door) < self.limits.connections_max
+
+    def kept_from(self, door: Door) -> int:
+        """Places that are kept for other doors."""
+        return sum(other.unused_reserve for other in self.doors if other is not door)
 
     def _make_room(self, door: Door) -> bool:
-        """Close silent connections of the door that has most of them. False if that gives this door no place."""
+        """Close loose connections of the door that has most of them. False if that gives this door no place."""
         while not self._has_room(door):
             # A place below a door's reserve would be kept for that door.
             crowded = [
@@ -121,14 +128,25 @@ class Admission:
     def _make_room_of(self, host: str) -> bool:
         """Close an old silent connection of an address. False if it has none, or too many others are older."""
         for door in sorted(self.doors, key=lambda each: -each.loose_count):
-            for ticket in door.loose(LOOKED_AT_MAX):
+            for ticket in door.unknown(LOOKED_AT_MAX):
                 if ticket.host == host:
                     door.drop(ticket, NO_ROOM)
                     return True
         return False
 
     def _drop_for_room(self, door: Door) -> None:
-        door.drop(door.loosest, NO_ROOM)
+        ticket = door.loosest
+        owner = ticket.owner
+        door.drop(ticket, NO_ROOM)
+        if owner is not None:
+            self._repeats.warning(
+                (door.name, TOO_MANY),
+                "all %d connections are taken (limits.connections_max), more than half of them by %s: one of its"
+                " connections is closed for each new one",
+                self.limits.connections_max,
+                owner,
+            )
+            return
         self._repeats.warning(
             (door.name, NO_ROOM),
             "all %d connections are taken (limits.connections_max), some by clients of the %s door that have not sent a"

@@ -9,6 +9,7 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from penstock.net.admission.owners import idlest
 from penstock.net.admission.ticket import Refusal, Ticket
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Door:
 
         They give way like silent ones, but their time is that of the login.
         """
+        self.excess: OrderedDict[Ticket, None] = OrderedDict()
+        """Connections that have logged in, of a principal that has too many."""
         self.refused: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
 
@@ -60,15 +63,15 @@ class Door:
     @property
     def loose_count(self) -> int:
         """Connections that give way to others."""
-        return len(self.silent) + len(self.strangers)
+        return len(self.silent) + len(self.strangers) + len(self.excess)
 
     @property
     def loosest(self) -> Ticket:
         """The one of them that gives way first; there has to be one."""
-        return next(self.loose(1))
+        return idlest(self.excess) or next(self.unknown(1))
 
-    def loose(self, count_max: int) -> Iterator[Ticket]:
-        """The first of them, the oldest first, with up to `count_max` of each kind.
+    def unknown(self, count_max: int) -> Iterator[Ticket]:
+        """The first that are silent or have not logged in, the oldest first, with up to `count_max` of each kind.
 
         One that is new gives way last, whichever kind it is: a crowd whose logins are held off does not keep out those
         that have just come.
@@ -76,7 +79,7 @@ class Door:
         return merge(islice(self.silent, count_max), islice(self.strangers, count_max), key=_age)
 
     def drop(self, ticket: Ticket, reason: str) -> None:
-        """Close a silent connection."""
+        """Close a connection that is silent, or has an owner."""
         drop = ticket.drop
         ticket.release()  # at once: the place is needed before the connection reports its end
         self.dropped[reason] += 1

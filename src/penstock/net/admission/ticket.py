@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,20 +34,30 @@ def ignore() -> None:
     """The `drop` of a ticket whose connection is not silent, or has ended: it refers to it no longer."""
 
 
+def long_ago() -> float:
+    """The `last_used` of a ticket without an owner."""
+    return 0.0
+
+
 class Ticket:
     """The place of one connection, from the moment at which it is accepted until it is released.
 
     A connection is silent until it has sent its first complete request, and has logged in where it has to; then it is
-    confirmed. While it is silent, `drop` may be called at any time: it closes the connection without a word.
+    confirmed. While it is silent, `drop` may be called at any time: it closes the connection without a word. That holds
+    as long as it is open where it has an owner, who may turn out to have too many (`net.admission.owners`).
     """
 
-    __slots__ = ("_is_open", "door", "drop", "host", "since")
+    __slots__ = ("_is_open", "door", "drop", "host", "last_used", "owner", "since")
 
     def __init__(self, door: Door, host: str, drop: Callable[[], None], since: float) -> None:
         self.door = door
         self.host = host
         self.drop = drop
         self.since = since
+        self.owner: Hashable | None = None
+        """Who has logged in, if the client has."""
+        self.last_used: Callable[[], float] = long_ago
+        """When an owner's connection was last used, by the clock of the admission."""
         self._is_open = True
 
     def heard(self) -> None:
@@ -56,12 +66,28 @@ class Ticket:
             del self.door.silent[self]
             self.door.strangers[self] = None
 
-    def confirm(self) -> None:
-        """Note that the client has sent a complete request, and was let in. May be called again."""
+    def confirm(self, owner: Hashable | None = None, last_used: Callable[[], float] | None = None) -> None:
+        """Note that the client has sent a complete request, and was let in. May be called again.
+
+        `owner` is who has logged in: None where clients need not, since then they cannot be told apart.
+        """
+        if self.owner is not None and owner in (None, self.owner):
+            return
+        self._settle()
+        if owner is None or self.drop is ignore:
+            self.drop = ignore
+            return
+        self.owner, self.last_used = owner, last_used or long_ago
+        self.door.admission.owners.add(self)
+
+    def _settle(self) -> None:
+        """Let it keep its place, whoever it is."""
         self.door.silent.pop(self, None)
         if self.door.strangers:
             self.door.strangers.pop(self, None)
-        self.drop = ignore
+        if self.owner is not None:
+            self.door.admission.owners.remove(self)
+            self.owner, self.last_used = None, long_ago
 
     def move(self, door: Door, drop: Callable[[], None]) -> None:
         """Count the connection at the door to which its client turned out to belong, still silent."""
@@ -82,6 +108,7 @@ class Ticket:
         if self._is_open:
             self._is_open = False
             if self.drop is not ignore:
-                self.confirm()
+                self._settle()
+                self.drop = ignore
             self.door.open_count -= 1
             self.door.admission.left(self.host)

@@ -29,6 +29,7 @@ from penstock.net.connection.request_queue import RequestQueue
 from penstock.net.connection.shared import Shared
 from penstock.net.endpoint import NOWHERE, Endpoint, Peer, endpoint_of, host_and_port
 from penstock.net.flow_control import SMALL_FRAME_BYTES
+from penstock.net.open_connections import owner_of
 from penstock.net.reply import Reply, Work
 from penstock.net.service import Channel
 from penstock.net.strangers import Stranger
@@ -127,8 +128,8 @@ class Connection(asyncio.BufferedProtocol):
         return self._shared.endpoint if local is NOWHERE else local
 
     def _drop_silent(self) -> None:
-        """Close the connection without a word: it has not sent a complete request, or not logged in."""
-        self._shared.on_broken("silent")
+        """Close the connection without a word: it is silent, or its principal has too many."""
+        self._shared.on_broken("silent" if self._is_fresh else "room")
         self._stop_serving()
         self._transport.abort()
 
@@ -234,9 +235,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._stranger is not None:
             self._stranger.hold_frame(0)
             return self._accept(frame, more) and not self._closing  # it may have had to give way
-        self._is_fresh = False
-        assert self._ticket is not None
-        self._ticket.confirm()
+        self._confirm()
         return self._accept(frame, more)
 
     def _serve(self, frame: memoryview, started: float) -> None:
@@ -382,9 +381,16 @@ class Connection(asyncio.BufferedProtocol):
         """Accept frames of the full size, for as long as the client likes: it has logged in."""
         if self._stranger is not None:
             self._end_strange(self._stranger)
+        self._confirm()
+
+    def _confirm(self) -> None:
         self._is_fresh = False
         assert self._ticket is not None
-        self._ticket.confirm()
+        owner = owner_of(self.session)
+        self._ticket.confirm(owner, None if owner is None else self._last_used)
+
+    def _last_used(self) -> float:
+        return self.last_active
 
     def mute(self, seconds: float) -> None:
         """Take no further request for a while; answers still go out."""

@@ -26,6 +26,7 @@ from penstock.net.http.header_lines import HEADER_BYTES_MAX, HEADER_LINES_MAX, T
 from penstock.net.http.login.certificate_login import CERTIFICATE
 from penstock.net.http.problem import PROBLEM_TYPE, problem_body
 from penstock.net.http.stall_watch import HttpTimes, StallWatch, Waiting
+from penstock.net.open_connections import owner_of
 from penstock.observability.repeats import Repeats
 from penstock.security.session import Session
 
@@ -54,6 +55,7 @@ class HttpConnection(H11Protocol):
         """Of the last request; the gate of sessions sets it."""
         self._is_silent = True  # no complete header was received
         self._received_bytes = 0
+        self._received_at = self.loop.time()
         self._drained_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -97,6 +99,7 @@ class HttpConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received_bytes += len(data)
+        self._received_at = self.loop.time()
         super().data_received(data)
         if self.conn.is_chunked:  # it is kept, and not parsed yet
             self.flow.pause_reading()
@@ -108,7 +111,11 @@ class HttpConnection(H11Protocol):
 
     def confirm(self) -> None:
         if self._ticket is not None:
-            self._ticket.confirm()
+            owner = owner_of(self.session)
+            self._ticket.confirm(owner, None if owner is None else self._last_used)
+
+    def _last_used(self) -> float:
+        return self._received_at
 
     @property
     def _request(self) -> RequestResponseCycle | None:
