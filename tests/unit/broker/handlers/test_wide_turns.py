@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
+from penstock.broker.handlers.records.produce import _Produce
+from penstock.model.errors import ErrorCode
 from penstock.protocol.kafka.apis import APIS
 from penstock.protocol.kafka.messages import request_reader
+from penstock.protocol.kafka.produce import PartitionData, ProduceRequest
 from tests.support.admin_broker import AdminBroker
 from tests.support.wire import API_KEYS, encode_body
 
@@ -65,6 +68,19 @@ def test_no_step_is_as_wide_as_its_request(
     request.body, _ = request_reader(key, version)(bytes(request.frame), 0)
     work = import_module(f"penstock.broker.handlers.{APIS[key].handler}").handle(node.broker, request)
     assert 0 < longest_step(work) < LINES_MAX
+
+
+def test_very_many_batches_that_are_refused_have_one_error_for_each_reason(node: AdminBroker) -> None:
+    """They are what Python's search for garbage has to go over."""
+    batches = [PartitionData("t", number, None) for number in range(PARTITIONS)]
+    body = ProduceRequest(None, -1, 1_000, batches)
+    produce = _Produce(node.broker, node.request(API_KEYS["produce"], 8, b""), body)
+    for each in batches:
+        produce.admit(each, None)
+    errors = {id(part.error): part.error for part in produce._parts}
+    codes = {error.code for error in errors.values() if error is not None}
+    assert codes == {ErrorCode.INVALID_RECORD, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(errors) == len(codes)
 
 
 def longest_step(work: Any) -> int:

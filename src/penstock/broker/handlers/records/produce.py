@@ -50,7 +50,7 @@ from penstock.broker.request import AnyRequest
 from penstock.broker.transactions.transaction import ProducerIdentity
 from penstock.cluster.partition import Partition
 from penstock.config.settings import Validation
-from penstock.model.batch import TRANSACTIONAL_BIT, UnreadableBatch
+from penstock.model.batch import TRANSACTIONAL_BIT, NotOneBatch, UnreadableBatch
 from penstock.model.errors import ErrorCode, KafkaError
 from penstock.model.limits import RECORD_ERRORS_MAX
 from penstock.net.connection.scratch import kept
@@ -159,8 +159,8 @@ class _Produce:
 
     __slots__ = (
         "_acks", "_allowed_ms", "_awaited", "_broker", "_budget", "_encodes_apart", "_errors_left", "_failure",
-        "_has_transactional", "_is_over", "_is_wide", "_parts", "_reply", "_results", "_session", "_transactional_id",
-        "_unacknowledged", "_validates_all", "_version", "_waiting", "_written", "unchecked",
+        "_has_transactional", "_is_over", "_is_wide", "_parts", "_refusals", "_reply", "_results", "_session",
+        "_transactional_id", "_unacknowledged", "_validates_all", "_version", "_waiting", "_written", "unchecked",
     )  # fmt: skip
 
     def __init__(self, broker: Broker, request: AnyRequest, body: ProduceRequest) -> None:
@@ -176,6 +176,7 @@ class _Produce:
         self._failure: ErrorCode | None = None  # of the coordinator
         self._budget = LoopBudget()
         self._parts: list[Part] = []
+        self._refusals: dict[tuple[type[KafkaError], ErrorCode, str | None], KafkaError] = {}
         self.unchecked: list[Part] = []
         """Parts that the worker process has to look at."""
         self._results: list[PartitionResult] = []
@@ -208,7 +209,7 @@ class _Produce:
             unknown_codec = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
             if isinstance(error, UnreadableBatch) or (unknown_codec and self._version < ZSTD_VERSION):
                 raise
-            part.decide(error)
+            part.decide(self._first_like(error))
             return
         if part.header.attributes & TRANSACTIONAL_BIT:
             self._has_transactional = True
@@ -221,6 +222,13 @@ class _Produce:
             else:
                 part.check = check
                 self.unchecked.append(part)
+
+    def _first_like(self, error: KafkaError) -> KafkaError:
+        """The first of those that say the same: very many batches do not have an error each."""
+        kind = type(error)
+        if kind is not KafkaError and kind is not NotOneBatch:  # others have more to say
+            return error
+        return self._refusals.setdefault((kind, error.code, error.message), error)
 
     # --- transactions ------------------------------------------------------------------------------------------------
 
