@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.broker.coordination.look_alikes import without_look_alikes
 from penstock.model.batch import iter_headers, read_header
 from penstock.model.batch_builder import assemble_batch
 from penstock.model.errors import ErrorCode, KafkaError
@@ -50,7 +51,18 @@ def flip(path: Path, position: int) -> None:
 
 
 def last_batch(path: Path) -> int:
-    return list(iter_headers(path.read_bytes()))[-1][0]
+    return last_batch_of(path.read_bytes())
+
+
+def last_batch_of(data: bytes) -> int:
+    return list(iter_headers(data))[-1][0]
+
+
+def append_stored(rig: Rig, value: bytes) -> None:
+    """Append as coordinators do."""
+    batch = without_look_alikes(make_batch(value))
+    rig.log.append_trusted(batch, read_header(batch), NOW)
+    rig.flush()
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -155,6 +167,72 @@ def test_damage_before_valid_batches_is_never_cut(tmp_path: Path) -> None:
     rig.close()
     assert len(path.read_bytes()) == len(before)
     assert not rig.names(".cut")
+
+
+def tear_first_bytes(path: Path, count: int = 61) -> None:
+    """The last batch as a power cut may leave it: its first sectors are not there, the others are."""
+    data = bytearray(path.read_bytes())
+    position = last_batch(path)
+    data[position : position + count] = bytes(count)
+    path.write_bytes(data)
+
+
+@pytest.mark.feature("P-04")
+@pytest.mark.parametrize("base_offset", [20, 1 << 20])
+@pytest.mark.parametrize("zeros", [0, 100_000])
+def test_a_batch_inside_a_torn_one_is_not_told_from_one_that_follows(
+    tmp_path: Path, base_offset: int, zeros: int
+) -> None:
+    """Both may be the same bytes. What may have been acknowledged is never cut."""
+    rig = filled(tmp_path)
+    rig.append(bytes(make_batch(b"inside", base_offset=base_offset)))
+    rig.kill()
+    path = rig.segment_file()
+    tear_first_bytes(path)
+    add_bytes(path, bytes(zeros))
+    before = path.read_bytes()
+    rig.open()
+    assert rig.log.state is LogState.DAMAGED
+    assert values_of(rig.log) == expected(20)
+    rig.close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("zeros", [0, 100_000])
+def test_a_torn_batch_of_a_coordinator_is_cut_whatever_a_member_put_into_it(tmp_path: Path, zeros: int) -> None:
+    rig = filled(tmp_path)
+    append_stored(rig, bytes(make_batch(b"inside", base_offset=1 << 20)))
+    rig.kill()
+    path = rig.segment_file()
+    position = last_batch(path)
+    tear_first_bytes(path)
+    add_bytes(path, bytes(zeros))
+    rig.open()
+    assert rig.log.state is LogState.ONLINE
+    assert path.stat().st_size == position
+    assert values_of(rig.log) == expected(20)
+    assert rig.append(b"value 20").base_offset == 20
+    rig.reopen(clean=False)
+    assert values_of(rig.log) == expected(21)
+
+
+@pytest.mark.feature("P-04")
+def test_a_damaged_batch_of_a_coordinator_before_one_that_was_acknowledged(tmp_path: Path) -> None:
+    rig = filled(tmp_path)
+    append_stored(rig, bytes(make_batch(b"inside", base_offset=1 << 20)))
+    path = rig.segment_file()
+    data = path.read_bytes()
+    rig.append(b"value 21")
+    rig.kill()
+    whole = bytearray(path.read_bytes())
+    at = last_batch_of(data)
+    whole[at : at + 61] = bytes(61)
+    path.write_bytes(whole)
+    rig.open()
+    assert rig.log.state is LogState.DAMAGED
+    assert values_of(rig.log) == expected(20)
+    rig.close()
+    assert path.read_bytes() == whole
 
 
 def test_what_was_synced_and_is_gone_is_damage(tmp_path: Path) -> None:

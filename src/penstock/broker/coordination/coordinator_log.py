@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
+from penstock.broker.coordination.look_alikes import without_look_alikes
 from penstock.cluster.partition import Partition
 from penstock.model.batch import HEADER_BYTES, BatchHeader, Buffer, read_header
 from penstock.model.errors import ErrorCode, KafkaError
@@ -64,6 +65,7 @@ class CoordinatorLog(ABC):
         `appended` is called in between with the last offset, only if the batch was taken.
         """
         try:
+            batch = without_look_alikes(batch)
             last_offset = self.partition.append_trusted(batch, read_header(batch), now_ms).last_offset
         except KafkaError as error:
             if self.partition.failed:

@@ -7,9 +7,10 @@
     a segment gone or too short   damage, likewise
     flush-failed                  the page cache cannot be trusted: rewrite the tail into new files first
 
-A torn tail and damage differ in what may follow: a write that was cut off by a crash was never acknowledged, and
-nothing valid can lie behind it, so cutting loses no promise. Where a valid batch follows, bytes that were once synced
-have changed, and cutting would lose acknowledged records.
+A torn tail and damage differ in what may follow: a write that was cut off by a crash was never acknowledged, so cutting
+it loses no promise. Where a valid batch follows, bytes that were once synced may have changed, and cutting would lose
+acknowledged records. A batch inside the value of a torn one cannot be told from that, so it is damage, too;
+coordinators write none (`broker.coordination.look_alikes`).
 
 What was scanned is synced before it is served: a retry must not be deduplicated against bytes that exist in memory
 only, which a second power cut would take. Plain functions over `Files`, so that a long scan can run in a worker
