@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from kio.schema.errors import ErrorCode
 
 from penstock.model.batch import iter_headers
@@ -15,6 +16,7 @@ from tests.support.batches import values
 from tests.support.group_client import commit, committed, joined_alone, wait_for_coordinator
 from tests.support.penstock_process import PenstockProcess
 from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.crash, pytest.mark.feature("P-05", "X-01")]
 
@@ -51,6 +53,24 @@ def test_a_torn_assignment_is_cut_whatever_is_in_it(node: PenstockProcess, what:
         assert committed(client, "other", "t").committed_offset == 5
         assert commit(client, "other", "t", 6) is ErrorCode.none
     assert list(path.parent.glob("*.cut"))
+
+
+def test_clients_read_what_is_stored_in_the_other_form(node: PenstockProcess) -> None:
+    assignment = values("x" * 20, base_offset=10**6)
+    with RawClient(node.host, node.port) as client:
+        joined_alone(client, "hostile", assignment=assignment)
+    consumer = Consumer({"bootstrap.servers": f"{node.host}:{node.port}", "group.id": "reader", "check.crcs": True})
+    consumer.assign([TopicPartition("__consumer_offsets", 0, 0)])
+    found: list[bytes] = []
+
+    def has_come() -> bool:
+        message = consumer.poll(1.0)
+        if message is not None and message.error() is None:
+            found.append(message.value() or b"")
+        return any(value.endswith(assignment) for value in found)
+
+    wait_until(has_come, what="the record with the assignment", within_s=60.0)
+    consumer.close()
 
 
 def tear_last_batch(path: Path, assignment: bytes) -> None:
