@@ -148,5 +148,25 @@ def test_values_of_any_size(size: int) -> None:
     assert record.value == embedded() + b"\x02" * size
 
 
+def test_a_commit_of_very_many_offsets_still_fits_its_topic() -> None:
+    random = Random(20)
+    values = [struct.pack(">hqihq", 3, random.randrange(10**6), 5, 0, NOW_MS) for _ in range(20_000)]
+    batch = holding(*values)
+    assert len(batch) < 1 << 20
+    stored = without_look_alikes(batch)
+    assert stored is not batch
+    assert len(stored) < len(batch)
+    assert [record.value for record in iter_records(stored)] == values
+
+
+def test_a_batch_in_a_large_one_that_does_not_get_smaller(tmp_path: Path) -> None:
+    inside = embedded(Random(20).randbytes(1000))
+    batch = holding(Random(21).randbytes(600_000) + inside, inside)
+    stored = without_look_alikes(batch)
+    assert found_inside(tmp_path, stored) is None
+    assert not holds_look_alike(stored)
+    check_batch(stored)
+
+
 def test_all_zeros_that_a_log_may_have_behind_a_batch_count() -> None:
     assert ZEROS_MAX >= STEP_BYTES

@@ -24,11 +24,12 @@ from penstock.model.batch import (
     CRC_START,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
+    Buffer,
     read_header,
     write_crc,
     write_header,
 )
-from penstock.model.compression import SNAPPY
+from penstock.model.compression import SNAPPY, compress
 
 # Length and magic lie 8 and 16 bytes after the first byte of a batch: neighbours among every eighth byte.
 _STRIDE: Final = 8
@@ -42,6 +43,8 @@ _ZEROS: Final = memoryview(bytes(ZEROS_MAX))
 _PAIR: Final = b"\x04"  # a literal of two bytes
 _SINGLE: Final = b"\xf0\x00"  # a literal of one byte, in the long form
 _SHIFTS: Final = 4
+# Thousands of offsets in one commit, which have many headers by chance and are small when they are compressed.
+_LARGE_BYTES: Final = 512 << 10
 
 
 def without_look_alikes(batch: bytearray) -> bytearray:
@@ -51,8 +54,8 @@ def without_look_alikes(batch: bytearray) -> bytearray:
     header, payload = read_header(batch), memoryview(batch)[HEADER_BYTES:]
     assert header.codec == 0, "batches of coordinators are not compressed"
     header = header._replace(attributes=header.attributes & ~CODEC_MASK | SNAPPY)
-    for shift in range(_SHIFTS):  # one that begins in the header of the batch goes on at other bytes then
-        stored = bytearray(HEADER_BYTES) + _literals(payload, shift)
+    for body in _bodies(payload):
+        stored = bytearray(HEADER_BYTES) + body
         write_header(stored, header._replace(batch_length=len(stored) - LOG_OVERHEAD_BYTES))
         write_crc(stored, crc32c(memoryview(stored)[CRC_START:]))
         if not holds_look_alike(stored):
@@ -95,6 +98,14 @@ def _places(batch: bytearray) -> Iterator[int]:
             while at >= 0:
                 yield start + _STRIDE * at
                 at = every_eighth.find(wanted, at + 1)
+
+
+def _bodies(payload: memoryview) -> Iterator[Buffer]:
+    """The records in forms of snappy, the preferred one first."""
+    if len(payload) > _LARGE_BYTES:  # half as much again may be too large for the topic
+        yield compress(SNAPPY, payload)
+    for shift in range(_SHIFTS):  # one that begins in the header of the batch goes on at other bytes then
+        yield _literals(payload, shift)
 
 
 def _literals(payload: memoryview, shift: int) -> bytearray:
