@@ -129,7 +129,7 @@ async def test_many_records_end_a_turn() -> None:
     for _ in range(3):
         world.send(record(16_000) * 4)
     before = len(world.decrypting.chunks)
-    world.send(record(100) * RECORDS_MAX * 8)
+    world.send(record(100) * RECORDS_MAX * 24)
     assert len(world.decrypting.chunks) == before + 1
     await asyncio.sleep(0)
     world.transport.feed(world.stream)
