@@ -256,7 +256,7 @@ def test_a_fetch_session_does_not_tell_how_many_partitions_the_node_has(tmp_path
     [
         ("handlers.groups.heartbeat", {"heartbeat v4 READ GROUP"}),
         ("operations.topics", {"create_partitions v3 ALTER TOPIC"}),
-        ("handlers.records.produce", {"produce v12 WRITE TOPIC", "produce v13 WRITE TOPIC"}),
+        ("produce.part", {"produce v12 WRITE TOPIC", "produce v13 WRITE TOPIC"}),
         ("fetch.partition_read", {"fetch v13 READ TOPIC", "fetch v17 READ TOPIC"}),
     ],
 )
