@@ -34,6 +34,7 @@ class PenstockProcess(BrokerProcess):
     def prepare(self) -> None:
         if self._config is not None:
             self._config_file.write_text(self._config)
+            self._config_file.chmod(0o600)
 
     def command(self) -> list[str]:
         flags = ["--data-dir", str(self.data_directory), "--host", self.host, "--kafka-port", str(self.port)]
