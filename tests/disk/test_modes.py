@@ -36,6 +36,7 @@ def no_umask() -> Iterator[None]:
 @contextlib.contextmanager
 def started(process: BrokerProcess) -> Iterator[None]:
     process.prepare()
+    process.directory.chmod(0o755)  # that of its settings, which others must not replace
     process.start()
     try:
         yield
