@@ -10,10 +10,15 @@ from penstock.client.cluster import Cluster
 from penstock.client.open_transactions import open_transactions
 from penstock.model.topic_partition import TopicPartition
 from penstock_spark.errors import DataLost, HeldBack
+from penstock_spark.reading.planning.narrowing import narrowed
+from penstock_spark.reading.planning.ranges import OffsetRange
+from penstock_spark.reading.planning.spans import Span
 from penstock_spark.reading.records.range_reader import RangeReader
 from tests.spark.test_spark_reading import put
+from tests.support.batches import now_ms
 from tests.support.raw_client import RawClient, unique_name
 from tests.support.transaction_client import V2, TransactionClient
+from tests.support.waiting import wait_until
 
 READ_ALL, OPEN = 5, 3  # where the log ends, and where the transaction starts
 
@@ -76,3 +81,23 @@ def test_a_partition_without_open_transactions(cluster: Cluster, topic: str, pro
     producer.end(commit=True)
     producer.wait_for("CompleteCommit")
     assert open_transactions(cluster, TopicPartition(topic, 0)) == []
+
+
+@pytest.mark.feature("S-01")
+def test_a_time_that_only_an_open_transaction_has_is_waited_for(
+    cluster: Cluster, client: RawClient, topic: str
+) -> None:
+    """As without the filter: its range is not taken for empty."""
+    place = TopicPartition(topic, 0)
+    put(client, topic, *"abc")
+    wait_until(lambda: now_ms() > client.fetch_records(topic)[-1].timestamp_ms, what="the next millisecond")
+    since = Span(since_ms=now_ms())
+    held = TransactionClient(client, unique_name("held"), V2).init()
+    held.send(topic, "open")
+    (found,) = narrowed(cluster, [OffsetRange(topic, 0, 0, OPEN + 1)], {place: [since]})
+    assert (found.first, found.end) == (OPEN, OPEN + 1)
+    later = Span(since_ms=now_ms() + 86_400_000)
+    assert narrowed(cluster, [OffsetRange(topic, 0, 0, OPEN + 1)], {place: [later]}) == []
+    (behind,) = narrowed(cluster, [OffsetRange(topic, 0, 0, 99)], {place: [later]})
+    assert (behind.first, behind.end) == (OPEN + 1, 99), "its task says that there are no such offsets"
+    held.end(commit=False)
