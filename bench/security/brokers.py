@@ -6,7 +6,6 @@ Kafka with those of its own `config/server.properties`.
 
 from __future__ import annotations
 
-import socket
 import ssl
 from pathlib import Path
 from typing import Final
@@ -129,15 +128,7 @@ class SecuredKafka(Kafka):
 
     def answers(self) -> bool:
         """Whether all three listeners serve: they begin one after the other."""
-        return super().answers() and all(map(_is_open, (self.tls_address, self.sasl_address)))
-
-
-def _is_open(address: Address) -> bool:
-    try:
-        socket.create_connection(address, timeout=1).close()
-    except OSError:
-        return False
-    return True
+        return super().answers() and all(answers(each, self.connect) for each in (self.tls_address, self.sasl_address))
 
 
 Secured = SecuredPenstock | SecuredKafka

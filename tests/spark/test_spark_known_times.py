@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from penstock_spark.reading.records import time_scan
 from tests.support.batches import now_ms
 from tests.support.broker_process import BrokerProcess
 from tests.support.raw_client import RawClient
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.feature("S-01")
 stretches = st.lists(st.tuples(st.integers(1, 2 * GRAIN), st.integers(0, 50)), max_size=40)
@@ -231,9 +231,7 @@ def test_a_topic_that_is_made_again_is_another_one(
     known = KnownTimes()
     topic_of_times.shortened(known, topic_of_times.start)
     client.delete_topic(topic_of_times.name)
-    deadline = time.monotonic() + 10
-    while cluster.topics([topic_of_times.name]) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: not cluster.topics([topic_of_times.name]), what="it is gone")
     client.create_topic(topic_of_times.name, configs={"retention.ms": "-1"})
     topic_of_times.times.clear()
     topic_of_times.grow(2 * OFFSETS_MIN // BATCH)

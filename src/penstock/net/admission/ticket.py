@@ -66,7 +66,7 @@ class Ticket:
             del self.door.silent[self]
             self.door.strangers[self] = None
 
-    def confirm(self, owner: Hashable | None = None, last_used: Callable[[], float] | None = None) -> None:
+    def confirm(self, owner: Hashable | None = None, last_used: Callable[[], float] = long_ago) -> None:
         """Note that the client has sent a complete request, and was let in. May be called again.
 
         `owner` is who has logged in: None where clients need not, since then they cannot be told apart.
@@ -77,7 +77,7 @@ class Ticket:
         if owner is None or self.drop is ignore:
             self.drop = ignore
             return
-        self.owner, self.last_used = owner, last_used or long_ago
+        self.owner, self.last_used = owner, last_used
         self.door.admission.owners.add(self)
 
     def _settle(self) -> None:

@@ -386,8 +386,7 @@ class Connection(asyncio.BufferedProtocol):
     def _confirm(self) -> None:
         self._is_fresh = False
         assert self._ticket is not None
-        owner = owner_of(self.session)
-        self._ticket.confirm(owner, None if owner is None else self._last_used)
+        self._ticket.confirm(owner_of(self.session), self._last_used)
 
     def _last_used(self) -> float:
         return self.last_active

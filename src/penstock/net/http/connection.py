@@ -111,8 +111,7 @@ class HttpConnection(H11Protocol):
 
     def confirm(self) -> None:
         if self._ticket is not None:
-            owner = owner_of(self.session)
-            self._ticket.confirm(owner, None if owner is None else self._last_used)
+            self._ticket.confirm(owner_of(self.session), self._last_used)
 
     def _last_used(self) -> float:
         return self._received_at

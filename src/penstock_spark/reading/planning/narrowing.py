@@ -53,9 +53,7 @@ def parts(
     whole: OffsetRange, spans: Sequence[Span], starts: Mapping[tuple[TopicPartition, int], int]
 ) -> Iterator[OffsetRange]:
     """The parts of a range in some spans; `starts` has the first offset at or after each time."""
-    resolved = []
-    for span in spans:
-        resolved.append(replace(span, first=max(span.first, starts.get((whole.place, _time(span)), 0))))
+    resolved = [replace(each, first=max(each.first, starts.get((whole.place, _time(each)), 0))) for each in spans]
     for span in joined(span for span in resolved if not span.is_empty):
         part = part_of(whole, span)
         if part.size or part.is_open:
